@@ -1,0 +1,1 @@
+//! ISO base media file format boxes: read with bounds, write deterministically.

@@ -1,0 +1,1 @@
+//! Recordings to init and segments on one exact timeline, without touching payload.

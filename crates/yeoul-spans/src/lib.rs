@@ -1,0 +1,1 @@
+//! A media body as an ordered list of spans, and the sinks that execute it.

@@ -1,0 +1,1 @@
+//! A recorder that writes MediaMTX-shaped recordings for tests.

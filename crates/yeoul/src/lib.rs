@@ -1,0 +1,1 @@
+//! A media engine: repack recordings into HLS, CMAF and MP4 without re-encoding.
