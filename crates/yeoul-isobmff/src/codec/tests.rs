@@ -1,0 +1,133 @@
+use super::*;
+
+fn hex(text: &str) -> Bytes {
+    (0..text.len() / 2)
+        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
+        .collect()
+}
+
+fn boxed(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_box(&mut out, kind, content);
+    out
+}
+
+fn visual(kind: &[u8; 4], width: u16, height: u16, children: &[Vec<u8>]) -> Bytes {
+    let mut content = vec![0; 78];
+    content[7] = 1;
+    content[24..26].copy_from_slice(&width.to_be_bytes());
+    content[26..28].copy_from_slice(&height.to_be_bytes());
+    content[41] = 1;
+    content[74..78].copy_from_slice(&[0, 24, 0xFF, 0xFF]);
+    content.extend(children.concat());
+    boxed(kind, &content).into()
+}
+
+/// What a recorder wrote for 1280×720 and, after the encoder restarted, for 640×480.
+const AVCC_720: &str =
+    "014d401fffe10019674d401feca02802dd8088000003000800000301e078c18cb001000468ce3c80";
+const AVCC_480: &str =
+    "014d401effe10017674d401eeca0501ed80880000003008000001e078b16cb01000468ce3c80";
+const HVCC: &str = "0101600000000300900000035df000fcfdf8f800001303200001001840010c01ffff01600000030090000003000003005d959009210001002b42010101600000030090000003000003005da00280802d16595912930bc05a020000030002000003003c1022000100064401c073c189";
+
+fn avc1(avcc: &str, width: u16, height: u16) -> SampleEntry {
+    let children = [boxed(b"avcC", &hex(avcc)), boxed(b"btrt", &[1; 12])];
+    SampleEntry::new(&visual(b"avc1", width, height, &children), Handler::Video).unwrap()
+}
+
+fn length_prefixed(units: &[&[u8]]) -> Bytes {
+    let mut out = Vec::new();
+    for unit in units {
+        out.extend_from_slice(&u32::try_from(unit.len()).unwrap().to_be_bytes());
+        out.extend_from_slice(unit);
+    }
+    out.into()
+}
+
+#[test]
+fn the_bit_rate_is_dropped_and_nothing_else() {
+    let with = avc1(AVCC_720, 1280, 720);
+    let bare = visual(b"avc1", 1280, 720, &[boxed(b"avcC", &hex(AVCC_720))]);
+    assert_eq!(*with.bytes(), bare);
+    let unknown = visual(b"zzzz", 1, 1, &[b"\0\0\0\x07junkjunk".to_vec()]);
+    assert_eq!(
+        *SampleEntry::new(&unknown, Handler::Video).unwrap().bytes(),
+        unknown
+    );
+}
+
+#[test]
+fn in_band_sets_give_the_entry_that_the_next_recording_has() {
+    let old = avc1(AVCC_720, 1280, 720);
+    let new = avc1(AVCC_480, 640, 480);
+    let wanted = new.parameter_sets().unwrap();
+    let head = length_prefixed(&[&[9, 0xF0], &wanted.sps[0], &wanted.pps[0], &[0x65, 0x88]]);
+    let unit = AccessUnit::read(&head, NalCodec::Avc, 4);
+    assert_eq!(unit.picture, Some(Picture::Instant));
+    let sets = old
+        .parameter_sets()
+        .unwrap()
+        .changed_by(&unit.sets)
+        .unwrap();
+    let (rebuilt, size) = old.with_parameter_sets(&sets).unwrap();
+    assert_eq!(size, (640, 480));
+    assert_eq!(rebuilt, new);
+    assert_eq!(sets.changed_by(&unit.sets), None);
+}
+
+#[test]
+fn a_set_with_a_new_id_changes_nothing() {
+    let sets = avc1(AVCC_720, 1280, 720).parameter_sets().unwrap();
+    // pic_parameter_set_id 1 instead of 0: the code 010.
+    let head = length_prefixed(&[&[0x68, 0x5E, 0x3C, 0x80], &[0x65]]);
+    assert_eq!(
+        sets.changed_by(&AccessUnit::read(&head, NalCodec::Avc, 4).sets),
+        None
+    );
+    // The same id with other bytes.
+    let head = length_prefixed(&[&[0x68, 0xCF, 0x3C, 0x80], &[0x65]]);
+    assert!(
+        sets.changed_by(&AccessUnit::read(&head, NalCodec::Avc, 4).sets)
+            .is_some()
+    );
+}
+
+#[test]
+fn hevc_sets_are_read_and_rebuilt_in_place() {
+    let children = [boxed(b"hvcC", &hex(HVCC))];
+    let entry = SampleEntry::new(&visual(b"hvc1", 1280, 720, &children), Handler::Video).unwrap();
+    let sets = entry.parameter_sets().unwrap();
+    assert_eq!((sets.vps.len(), sets.sps.len(), sets.pps.len()), (1, 1, 1));
+    let (rebuilt, size) = entry.with_parameter_sets(&sets).unwrap();
+    assert_eq!(size, (1280, 720));
+    assert_eq!(rebuilt, entry);
+    let head = length_prefixed(&[&sets.vps[0], &sets.sps[0], &sets.pps[0], &[0x2A, 1, 0x80]]);
+    let unit = AccessUnit::read(&head, NalCodec::Hevc, 4);
+    assert_eq!(unit.picture, Some(Picture::Open));
+    assert_eq!(unit.sets, sets);
+    assert_eq!(sets.changed_by(&unit.sets), None);
+}
+
+#[test]
+fn names_of_codecs() {
+    assert_eq!(
+        avc1(AVCC_720, 1280, 720).codec_name().unwrap(),
+        "avc1.4d401f"
+    );
+    let children = [boxed(b"hvcC", &hex(HVCC))];
+    let entry = SampleEntry::new(&visual(b"hvc1", 1, 1, &children), Handler::Video).unwrap();
+    assert_eq!(entry.codec_name().unwrap(), "hvc1.1.6.L93.90");
+    let entry = SampleEntry::new(&visual(b"abcd", 1, 1, &[]), Handler::Video).unwrap();
+    assert_eq!(entry.codec_name().unwrap(), "abcd");
+}
+
+#[test]
+fn a_set_cut_at_the_end_of_the_head_is_left_out() {
+    let sets = avc1(AVCC_720, 1280, 720).parameter_sets().unwrap();
+    let head = length_prefixed(&[&sets.sps[0], &sets.pps[0], &[0x65]]);
+    for len in 0..head.len() {
+        let unit = AccessUnit::read(&head.slice(..len), NalCodec::Avc, 4);
+        assert_eq!(unit.sets.changed_by(&sets), None);
+        assert_eq!(sets.changed_by(&unit.sets), None, "{len}");
+    }
+}
