@@ -36,7 +36,7 @@ impl Handler {
 }
 
 /// A `trak`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
     /// Track id, not 0.
     pub id: u32,
@@ -56,8 +56,8 @@ pub struct Track {
     pub entries: Vec<Bytes>,
     /// Defaults for movie fragments (`trex`), all 0 without.
     pub extends: TrackExtends,
-    /// The content of `stbl` when it holds samples (a plain MP4), for the sample table reader.
-    pub table: Option<Bytes>,
+    /// The content of `stbl`, for the sample table reader: where a plain MP4 has its samples.
+    pub table: Bytes,
     /// The content of `elst` (a full box's version, flags and entries), if the track has one.
     pub edit_list: Option<Bytes>,
 }
@@ -111,7 +111,7 @@ impl Track {
             Some(mvex) => track_extends(mvex, id)?,
             None => TrackExtends::default(),
         };
-        let table = mvex.is_none().then(|| bytes.slice_ref(stbl.content));
+        let table = bytes.slice_ref(stbl.content);
         Ok(Self {
             id,
             handler,
