@@ -13,7 +13,9 @@ mod fourcc;
 mod limits;
 pub mod moof;
 pub mod movie;
+pub mod tables;
 pub mod walk;
+pub mod write;
 
 pub use error::{BoxError, Fault};
 pub use fourcc::FourCc;
