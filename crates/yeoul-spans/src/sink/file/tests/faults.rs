@@ -101,7 +101,7 @@ fn a_source_that_was_refused_is_not_tried_again() {
 fn interrupted_calls_are_made_again() {
     let scene = Scene::new();
     let every_other = |call: usize| {
-        if call % 2 == 0 {
+        if call.is_multiple_of(2) {
             Act::Return(Err(Errno::INTR))
         } else {
             Act::Short(SHORT)
