@@ -88,6 +88,13 @@ fn bytes(spans: &Spans) -> Vec<u8> {
     all
 }
 
+/// Bodies go to the writers of a pool.
+const _: fn() = || {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Spans>();
+    shared::<SpansBuilder>();
+};
+
 /// No span is empty, and no two neighbours could be one.
 fn require_merged(spans: &Spans) {
     let list: Vec<Span> = spans.iter().collect();
