@@ -20,6 +20,9 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+/// Makes the names of partial files differ within the process.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileOptions {
@@ -98,10 +101,11 @@ fn write_new_by<S: System>(
     options: &FileOptions,
 ) -> Result<Written, SinkError> {
     let folder = prepare(path, options)?;
-    let (file, mut partial) = create_partial(folder).map_err(|error| SinkError::Create {
-        to: display(path),
-        error,
-    })?;
+    let (file, mut partial) =
+        create_partial(folder, &NUMBER).map_err(|error| SinkError::Create {
+            to: display(path),
+            error,
+        })?;
     let written = fill(system, &file, path, spans, options)?;
     drop(file);
     publish(system, &mut partial, path, options)?;
@@ -170,25 +174,25 @@ fn prepare<'a>(path: &'a Path, options: &FileOptions) -> Result<&'a Path, SinkEr
     }
 }
 
-/// A new file in `folder` under a short name of its own, so that the length of the final name does not matter.
-fn create_partial(folder: &Path) -> io::Result<(File, Unfinished)> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    // What a killed process of the same id left behind takes names too.
-    const TRIES: usize = 1000;
-    let mut last = None;
-    for _ in 0..TRIES {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+/// A new file in `folder` under a short name of its own, so that the length of the final name does not matter. `number`
+/// is what this process has not used yet; a killed one of the same id may have left files that it used.
+fn create_partial(folder: &Path, number: &AtomicU64) -> io::Result<(File, Unfinished)> {
+    const TRIES: u32 = 1000;
+    let mut tries = 1;
+    loop {
+        let number = number.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!(
             ".yeoul-{:x}-{number:x}.partial",
             std::process::id()
         ));
         match create_new(&path) {
             Ok(file) => return Ok((file, Unfinished::new(path))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => {
+                tries += 1
+            }
             Err(error) => return Err(error),
         }
     }
-    Err(last.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
 }
 
 fn create_new(path: &Path) -> io::Result<File> {

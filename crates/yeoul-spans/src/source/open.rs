@@ -20,20 +20,24 @@ impl RegularFile {
     /// Opens `path`, which must lead to a regular file; symbolic links are followed.
     pub(super) fn open(path: &Path) -> Result<(Self, Identity), SourceError> {
         let name = path.display().to_string();
-        // Opening a FIFO or a device has effects of its own, so look first; look again at what was really opened.
-        let found = std::fs::metadata(path).map_err(|error| SourceError::Open {
-            name: name.clone(),
-            error,
-        })?;
-        require_regular(&name, found.file_type())?;
-        let file = OpenOptions::new()
+        // Opening a FIFO or a device has effects of its own, so look first.
+        match std::fs::metadata(path) {
+            Ok(found) => require_regular(&name, found.file_type())?,
+            Err(error) => return Err(SourceError::Open { name, error }),
+        }
+        Self::open_unseen(path, name)
+    }
+
+    /// Opens `path`, which may be anything by now, and looks at what was really opened.
+    fn open_unseen(path: &Path, name: String) -> Result<(Self, Identity), SourceError> {
+        let file = match OpenOptions::new()
             .read(true)
             .custom_flags(open_flags())
             .open(path)
-            .map_err(|error| SourceError::Open {
-                name: name.clone(),
-                error,
-            })?;
+        {
+            Ok(file) => file,
+            Err(error) => return Err(SourceError::Open { name, error }),
+        };
         let opened = Self { name, file };
         let metadata = opened.metadata()?;
         require_regular(&opened.name, metadata.file_type())?;
@@ -129,5 +133,24 @@ pub(super) fn require_equal<T: Into<i128>>(
             was,
             now,
         })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Without `O_NONBLOCK` this waits for a writer for ever.
+    #[test]
+    fn a_fifo_that_took_the_place_of_a_file_is_not_waited_on() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo.mp4");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let error = RegularFile::open_unseen(&path, "fifo.mp4".to_owned()).unwrap_err();
+        assert!(
+            matches!(error, SourceError::NotRegular { kind: "FIFO", .. }),
+            "{error}"
+        );
     }
 }
