@@ -88,8 +88,10 @@ impl Recording {
             return Err(RecordingError::Empty { name });
         }
         let (moov, offset) = find_moov(source, limits)?;
-        let movie = Movie::parse(&moov, offset, limits)
-            .map_err(|error| RecordingError::Box { name: name.clone(), error })?;
+        let movie = Movie::parse(&moov, offset, limits).map_err(|error| RecordingError::Box {
+            name: name.clone(),
+            error,
+        })?;
         if movie.tracks.is_empty() {
             return Err(RecordingError::NoTracks { name });
         }
@@ -120,24 +122,47 @@ impl Recording {
 fn is_top_level(kind: FourCc) -> bool {
     matches!(
         &kind.0,
-        b"ftyp" | b"styp" | b"moov" | b"moof" | b"mdat" | b"free" | b"skip" | b"wide" | b"uuid" | b"pdin" | b"sidx"
+        b"ftyp"
+            | b"styp"
+            | b"moov"
+            | b"moof"
+            | b"mdat"
+            | b"free"
+            | b"skip"
+            | b"wide"
+            | b"uuid"
+            | b"pdin"
+            | b"sidx"
     )
 }
 
 fn find_moov(source: &dyn Source, limits: &Limits) -> Result<(Bytes, u64), RecordingError> {
     let name = || source.name().to_owned();
     let size = source.len();
-    let no_movie = |offset, why: String| RecordingError::NoMovie { name: name(), size, offset, why };
+    let no_movie = |offset, why: String| RecordingError::NoMovie {
+        name: name(),
+        size,
+        offset,
+        why,
+    };
     let mut at = 0;
     for index in 0..MAX_BOXES_BEFORE_MOOV {
         let header = match probe(source, at)? {
             Probe::Header(header) => header,
             Probe::End => return Err(no_movie(at, "the file ends".to_owned())),
             Probe::Malformed(error) if index > 0 => return Err(no_movie(at, error.to_string())),
-            Probe::Malformed(error) => return Err(RecordingError::NotMp4 { name: name(), found: error.kind }),
+            Probe::Malformed(error) => {
+                return Err(RecordingError::NotMp4 {
+                    name: name(),
+                    found: error.kind,
+                });
+            }
         };
         if index == 0 && !is_top_level(header.kind) {
-            return Err(RecordingError::NotMp4 { name: name(), found: header.kind });
+            return Err(RecordingError::NotMp4 {
+                name: name(),
+                found: header.kind,
+            });
         }
         let left = size - at;
         let len = header.size.unwrap_or(left);
@@ -148,17 +173,24 @@ fn find_moov(source: &dyn Source, limits: &Limits) -> Result<(Bytes, u64), Recor
             }
             if len > limits.header_bytes {
                 let limit = limits.header_bytes;
-                let why = format!("'moov' has {len} bytes, over the limit of {limit} (--max-header)");
+                let why =
+                    format!("'moov' has {len} bytes, over the limit of {limit} (--max-header)");
                 return Err(no_movie(at, why));
             }
             return Ok((read(source, at, len)?, at));
         }
         if len >= left {
-            return Err(no_movie(at, format!("'{}' reaches to the end of the file", header.kind)));
+            return Err(no_movie(
+                at,
+                format!("'{}' reaches to the end of the file", header.kind),
+            ));
         }
         at += len;
     }
-    Err(no_movie(at, format!("{MAX_BOXES_BEFORE_MOOV} other boxes come first, the limit")))
+    Err(no_movie(
+        at,
+        format!("{MAX_BOXES_BEFORE_MOOV} other boxes come first, the limit"),
+    ))
 }
 
 /// What stands at an offset.
@@ -175,7 +207,9 @@ pub(crate) fn probe(source: &dyn Source, at: u64) -> Result<Probe, SourceError> 
         return Ok(Probe::End);
     }
     let mut bytes = [0; HEADER_PROBE];
-    let len = usize::try_from(left).unwrap_or(HEADER_PROBE).min(HEADER_PROBE);
+    let len = usize::try_from(left)
+        .unwrap_or(HEADER_PROBE)
+        .min(HEADER_PROBE);
     source.read_exact_at(&mut bytes[..len], at)?;
     Ok(match BoxHeader::parse(&bytes[..len], at) {
         Ok(header) => Probe::Header(header),

@@ -44,9 +44,20 @@ impl Time {
         Self { ticks, timescale }
     }
 
+    /// The time from `earlier` to this one, in this one's timescale, rounded down.
+    pub fn minus(self, earlier: Self) -> Self {
+        Self::new(
+            self.ticks.saturating_sub(earlier.ceil(self.timescale)),
+            self.timescale,
+        )
+    }
+
     /// This time in another timescale, rounded down.
     pub fn floor(self, timescale: u32) -> i64 {
-        self.times(timescale).div_euclid(i128::from(self.timescale)).try_into().unwrap_or(i64::MAX)
+        self.times(timescale)
+            .div_euclid(i128::from(self.timescale))
+            .try_into()
+            .unwrap_or(i64::MAX)
     }
 
     /// This time in another timescale, rounded up.
@@ -58,7 +69,11 @@ impl Time {
 
     /// This time in another timescale, to the nearest.
     pub fn nearest(self, timescale: u32) -> i64 {
-        scale(i128::from(self.ticks), i128::from(timescale), i128::from(self.timescale))
+        scale(
+            i128::from(self.ticks),
+            i128::from(timescale),
+            i128::from(self.timescale),
+        )
     }
 
     /// Seconds, for messages only.
@@ -88,7 +103,8 @@ impl PartialOrd for Time {
 
 impl Ord for Time {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.times(other.timescale).cmp(&other.times(self.timescale))
+        self.times(other.timescale)
+            .cmp(&other.times(self.timescale))
     }
 }
 
@@ -111,6 +127,9 @@ mod tests {
         assert_eq!(Time::new(90_000, 90_000), Time::new(48_000, 48_000));
         assert!(Time::new(1, 90_000) < Time::new(1, 48_000));
         assert!(Time::new(i64::MAX, u32::MAX) > Time::new(i64::MIN, 1));
-        assert_eq!((Time::new(-1, 2).floor(1), Time::new(-1, 2).ceil(1)), (-1, 0));
+        assert_eq!(
+            (Time::new(-1, 2).floor(1), Time::new(-1, 2).ceil(1)),
+            (-1, 0)
+        );
     }
 }

@@ -17,17 +17,32 @@ impl Warning {
     /// A warning about a place in a recording.
     pub fn at(kind: WarningKind, path: &str, offset: u64, message: impl Into<String>) -> Self {
         let (path, offset) = (Some(path.to_owned()), Some(offset));
-        Self { kind, path, offset, message: message.into() }
+        Self {
+            kind,
+            path,
+            offset,
+            message: message.into(),
+        }
     }
 
     /// A warning about a recording.
     pub fn of(kind: WarningKind, path: &str, message: impl Into<String>) -> Self {
-        Self { kind, path: Some(path.to_owned()), offset: None, message: message.into() }
+        Self {
+            kind,
+            path: Some(path.to_owned()),
+            offset: None,
+            message: message.into(),
+        }
     }
 
     /// A warning about the broadcast.
     pub fn new(kind: WarningKind, message: impl Into<String>) -> Self {
-        Self { kind, path: None, offset: None, message: message.into() }
+        Self {
+            kind,
+            path: None,
+            offset: None,
+            message: message.into(),
+        }
     }
 }
 

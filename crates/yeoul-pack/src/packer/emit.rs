@@ -1,0 +1,229 @@
+use yeoul_isobmff::movie::Handler;
+use yeoul_isobmff::write::Sample;
+
+use super::{Open, Packer};
+use crate::clock::Placed;
+use crate::segment::{PayloadRange, Piece, Segment};
+use crate::time::Time;
+use crate::warning::WarningKind;
+
+/// A silence shorter than this is no hole: the picture stands.
+const SHORTEST_HOLE: Time = Time::new(1, 1);
+
+impl Packer {
+    /// Lets go of the segments that nothing can be added to.
+    pub(super) fn emit_ready(&mut self) {
+        while let Some(next) = self.open.get(1) {
+            let end = Time::new(next.start, self.slots[0].timescale());
+            if !self.followers_passed(end) {
+                break;
+            }
+            self.emit_first();
+        }
+    }
+
+    pub(super) fn emit_all(&mut self) {
+        while !self.open.is_empty() {
+            self.emit_first();
+        }
+        for slot in 1..self.slots.len() {
+            // Without a segment there is nothing that audio could go to: a take whose video never had a sync sample.
+            for placed in std::mem::take(&mut self.slots[slot].queue) {
+                self.drop_sample(slot, &placed, WarningKind::NoSync);
+            }
+        }
+    }
+
+    fn followers_passed(&self, end: Time) -> bool {
+        let ahead = Time::new(self.master_at, self.slots[0].timescale());
+        self.slots[1..].iter().all(|slot| {
+            let timescale = slot.timescale();
+            let latest = slot.clock.held_pts().or(slot.queue.back().map(Placed::pts));
+            let passed = latest.is_some_and(|pts| Time::new(pts, timescale) >= end);
+            slot.finished || passed || ahead.minus(end) > self.options.max_lag
+        })
+    }
+
+    fn emit_first(&mut self) {
+        let Some(open) = self.open.pop_front() else {
+            return;
+        };
+        let timescale = self.slots[0].timescale();
+        let limit = self
+            .open
+            .front()
+            .map(|next| Time::new(next.start, timescale));
+        let mut inits = self
+            .last_inits
+            .clone()
+            .unwrap_or_else(|| vec![0; self.slots.len()]);
+        inits[0] = open.samples.first().map_or(0, |first| first.entry);
+
+        let mut start = Time::new(open.start, timescale);
+        let mut end = open
+            .samples
+            .iter()
+            .map(Placed::presented_until)
+            .max()
+            .unwrap_or(open.start);
+        let mut tracks = vec![pieces(&open.samples)];
+        for slot in 1..self.slots.len() {
+            let samples = self.take_followers(slot, &open, limit, &mut inits);
+            let follower_timescale = self.slots[slot].timescale();
+            if let (true, Some(first)) =
+                (open.first_of_stretch && !open.gap_before, samples.first())
+            {
+                let first = Time::new(first.pts(), follower_timescale);
+                if first < start {
+                    start = Time::new(first.floor(timescale), timescale);
+                }
+            }
+            if let Some(last) = samples.iter().map(Placed::presented_until).max() {
+                end = end.max(Time::new(last, follower_timescale).nearest(timescale));
+            }
+            tracks.push(pieces(&samples));
+        }
+        let end = self.close(&open, end).max(start.ticks + 1);
+        self.emitted_until = limit;
+        self.push_ready(&open, start, Time::new(end, timescale), inits, tracks);
+    }
+
+    /// Where the presentation of a segment ends: at the next one, unless a hole comes first. Marks the hole there.
+    fn close(&mut self, open: &Open, content_end: i64) -> i64 {
+        let timescale = self.slots[0].timescale();
+        let Some(next) = self.open.front_mut() else {
+            return content_end;
+        };
+        if !next.gap_before {
+            return next.start;
+        }
+        let missing = next.stretch != open.stretch;
+        let hole = Time::new(next.start - content_end, timescale);
+        if hole.ticks > 0 && (missing || hole > SHORTEST_HOLE) {
+            content_end
+        } else {
+            next.gap_before = missing;
+            next.start
+        }
+    }
+
+    /// The samples of a follower that belong to a segment: presented before the next one begins, and decodable with one
+    /// init. Those of behind a hole that would be presented within it are left out.
+    fn take_followers(
+        &mut self,
+        slot: usize,
+        open: &Open,
+        limit: Option<Time>,
+        inits: &mut [u32],
+    ) -> Vec<Placed> {
+        let timescale = self.slots[slot].timescale();
+        let is_audio = self.slots[slot].handler() == Handler::Audio;
+        let mut taken: Vec<Placed> = Vec::new();
+        while let Some(placed) = self.slots[slot].queue.front().copied() {
+            let inside = limit.is_none_or(|limit| Time::new(placed.pts(), timescale) < limit);
+            let same_init = taken
+                .first()
+                .is_none_or(|first| first.entry == placed.entry);
+            if !inside || !(same_init || limit.is_none()) {
+                break;
+            }
+            self.slots[slot].queue.pop_front();
+            let in_hole = self.open.front().is_some_and(|next| {
+                next.gap_before && next.stretch == placed.stretch && placed.stretch != open.stretch
+            });
+            if in_hole && is_audio {
+                self.drop_sample(slot, &placed, WarningKind::AudioInHole);
+                continue;
+            }
+            inits[slot] = placed.entry;
+            taken.push(placed);
+        }
+        taken
+    }
+
+    fn push_ready(
+        &mut self,
+        open: &Open,
+        start: Time,
+        end: Time,
+        inits: Vec<u32>,
+        tracks: Vec<Vec<Piece>>,
+    ) {
+        let suffix = match self.last_name {
+            Some((number, suffix)) if number == open.number => suffix + 1,
+            _ => 0,
+        };
+        self.last_name = Some((open.number, suffix));
+        let first = self.last_inits.is_none();
+        let new_init = self.last_inits.as_ref().is_some_and(|last| *last != inits);
+        let previous_end = self.previous_end.replace(end);
+        let hole_before = match previous_end {
+            Some(previous) if open.gap_before && previous < start => Some((previous, start)),
+            _ => None,
+        };
+        self.last_inits = Some(inits.clone());
+        self.ready.push_back(Segment {
+            number: open.number,
+            suffix,
+            start,
+            end,
+            hole_before,
+            discontinuity: first || new_init || open.gap_before,
+            independent: open.independent,
+            inits,
+            tracks,
+        });
+    }
+}
+
+/// Samples as pieces without gaps, and where their payload lies.
+fn pieces(samples: &[Placed]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut next = None;
+    for placed in samples {
+        if next != Some(placed.dts) {
+            pieces.push(Piece {
+                decode_time: placed.dts,
+                ..Piece::default()
+            });
+        }
+        next = Some(placed.end());
+        let Some(piece) = pieces.last_mut() else {
+            continue;
+        };
+        piece.samples.push(Sample {
+            duration: placed.duration,
+            size: placed.size,
+            flags: with_dependency(placed.flags),
+            composition_offset: placed.composition_offset,
+        });
+        push_range(&mut piece.ranges, placed);
+    }
+    pieces
+}
+
+fn push_range(ranges: &mut Vec<PayloadRange>, placed: &Placed) {
+    let (recording, offset, len) = (placed.recording, placed.offset, u64::from(placed.size));
+    match ranges.last_mut() {
+        Some(last) if last.recording == recording && last.offset + last.len == offset => {
+            last.len += len
+        }
+        _ => ranges.push(PayloadRange {
+            recording,
+            offset,
+            len,
+        }),
+    }
+}
+
+/// Flags that also say whether the sample depends on others, where the recorder left that open.
+fn with_dependency(flags: u32) -> u32 {
+    const DEPENDS_ON: u32 = 0x0300_0000;
+    if flags & DEPENDS_ON != 0 {
+        flags
+    } else if flags & Sample::IS_NON_SYNC == 0 {
+        flags | Sample::SYNC
+    } else {
+        flags | Sample::NON_SYNC
+    }
+}
