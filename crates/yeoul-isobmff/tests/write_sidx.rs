@@ -3,6 +3,7 @@
 
 mod write_support;
 
+use mp4_atom::ReadFrom;
 use write_support::{boxes, sha256};
 use yeoul_isobmff::write::{MAX_REFERENCES, SegmentIndex, Subsegment, WriteError, sidx};
 
@@ -115,6 +116,27 @@ fn a_short_index_is_one_box() {
         assert_eq!(reference.sap, sap);
     }
     assert!(parse(&sidx(&index(&[])).unwrap())[0].references.is_empty());
+}
+
+#[test]
+fn another_parser_reads_the_hierarchy() {
+    let subsegments: Vec<_> = (0..70_000).map(subsegment).collect();
+    let written = sidx(&index(&subsegments)).unwrap();
+    let mut rest = &written[..];
+    let mut boxes = Vec::new();
+    while !rest.is_empty() {
+        boxes.push(mp4_atom::Sidx::read_from(&mut rest).unwrap());
+    }
+    assert!(boxes[0].references.iter().all(|r| r.reference_type));
+    assert_eq!(boxes[0].references.len(), boxes.len() - 1);
+    let leaves: Vec<_> = boxes[1..].iter().flat_map(|b| &b.references).collect();
+    assert_eq!(leaves.len(), subsegments.len());
+    for (leaf, subsegment) in leaves.iter().zip(&subsegments) {
+        assert_eq!(u64::from(leaf.referenced_size), subsegment.size);
+        assert_eq!(leaf.sap_type, subsegment.sap_type);
+        assert_eq!(leaf.sap_delta_time, 3000);
+        assert!(leaf.starts_with_sap && !leaf.reference_type);
+    }
 }
 
 #[test]
