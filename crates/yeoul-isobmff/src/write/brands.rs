@@ -38,17 +38,17 @@ impl Brands {
     /// offsets, and is what HLS (RFC 8216 §3.3) asks for. Several tracks in one file are not CMAF.
     pub const MUXED: Self = brands(b"iso6", &[ISO6, ISO5, MP41]);
 
-    /// Init of a CMAF track: one track in the file (ISO/IEC 23000-19 §7.2).
+    /// Init of a CMAF track (`cmfc`, ISO/IEC 23000-19 clause 7): one track in the file.
     pub const CMAF: Self = brands(b"iso6", &[ISO6, ISO5, MP41, CMFC]);
 
-    /// Init of a CMAF track in which the earliest presentation time of each fragment is its `tfdt`
-    /// (ISO/IEC 23000-19 §7.7: no edit list, offsets signed).
+    /// Init of a CMAF track in which the earliest presentation time of each fragment is its `tfdt` (`cmf2`, ISO/IEC
+    /// 23000-19 clause 7): pictures that are reordered have negative composition offsets, and there is no edit list.
     pub const CMAF_CMF2: Self = brands(b"iso6", &[ISO6, ISO5, MP41, CMFC, CMF2]);
 
     /// `styp` of a muxed segment: a DASH media segment.
     pub const MUXED_SEGMENT: Self = brands(b"msdh", &[MSDH, ISO6]);
 
-    /// `styp` of a CMAF segment (ISO/IEC 23000-19 §7.3.2.3).
+    /// `styp` of a CMAF segment (ISO/IEC 23000-19 clause 7).
     pub const CMAF_SEGMENT: Self = brands(b"msdh", &[MSDH, ISO6, CMFS]);
 
     /// An ordinary MP4 with sample tables; `iso4` has signed composition offsets.
@@ -62,6 +62,11 @@ impl Brands {
         } else {
             Self::CMAF
         }
+    }
+
+    /// Whether the file says that it is a CMAF track.
+    pub(super) fn is_cmaf(&self) -> bool {
+        self.compatible.contains(&CMFC)
     }
 }
 

@@ -20,8 +20,8 @@ pub struct FragmentTrack<'a> {
 /// A `moof` and the 8-byte header of the `mdat` after it. The caller appends the payload: track by track in the order
 /// given, each track's samples in order.
 ///
-/// What all samples of a track share goes to `tfhd`; what is 0 for all of them is left to `trex`, whose defaults must be
-/// 0 as [`init`](super::init) writes them. `tfdt` is version 1 and comes before `trun` (Safari insists); `trun` is
+/// What all samples of a track share goes to `tfhd`, where that is shorter; nothing is left to `trex`, so that a fragment
+/// can be read without its init segment. `tfdt` is version 1 and comes before `trun` (Safari insists); `trun` is
 /// version 1 iff a composition offset is negative.
 ///
 /// # Errors
@@ -69,8 +69,6 @@ pub fn fragment(sequence: u32, tracks: &[FragmentTrack<'_>]) -> Result<Bytes, Wr
 /// Where a field of the samples is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Field {
-    /// 0 for all, as in `trex`.
-    Inherited,
     /// The same for all: in `tfhd`.
     Default(u32),
     /// In `trun`.
@@ -80,11 +78,7 @@ enum Field {
 impl Field {
     fn of(samples: &[Sample], value: impl Fn(&Sample) -> u32) -> Self {
         let first = samples.first().map_or(0, &value);
-        if !samples.iter().all(|s| value(s) == first) {
-            Self::PerSample
-        } else if first == 0 {
-            Self::Inherited
-        } else if samples.len() > 1 {
+        if samples.len() > 1 && samples.iter().all(|s| value(s) == first) {
             Self::Default(first)
         } else {
             Self::PerSample
@@ -94,7 +88,7 @@ impl Field {
     fn default(self) -> Option<u32> {
         match self {
             Self::Default(value) => Some(value),
-            Self::Inherited | Self::PerSample => None,
+            Self::PerSample => None,
         }
     }
 }

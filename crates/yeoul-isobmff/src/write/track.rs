@@ -113,29 +113,31 @@ pub(super) fn mvhd(
     })
 }
 
+/// `tkhd` flags: enabled, and in the movie.
+pub(super) const ENABLED_IN_MOVIE: u32 = 3;
+
 /// `duration` is in ticks of the movie.
-pub(super) fn tkhd(b: &mut BoxBuffer, track: &InitTrack, duration: u64) -> Result<(), WriteError> {
-    const ENABLED_IN_MOVIE: u32 = 3;
-    b.full_box(
-        b"tkhd",
-        u8::from(is_long(duration)),
-        ENABLED_IN_MOVIE,
-        |b| {
-            times(b, duration, &[track.track_id, 0]);
-            b.zeros(8);
-            b.zeros(4); // layer, alternate group
-            b.u16(if track.handler.0 == *b"soun" {
-                0x0100
-            } else {
-                0
-            });
-            b.zeros(2);
-            MATRIX.iter().for_each(|&m| b.u32(m));
-            b.u32(track.width);
-            b.u32(track.height);
-            Ok(())
-        },
-    )
+pub(super) fn tkhd(
+    b: &mut BoxBuffer,
+    track: &InitTrack,
+    flags: u32,
+    duration: u64,
+) -> Result<(), WriteError> {
+    b.full_box(b"tkhd", u8::from(is_long(duration)), flags, |b| {
+        times(b, duration, &[track.track_id, 0]);
+        b.zeros(8);
+        b.zeros(4); // layer, alternate group
+        b.u16(if track.handler.0 == *b"soun" {
+            0x0100
+        } else {
+            0
+        });
+        b.zeros(2);
+        MATRIX.iter().for_each(|&m| b.u32(m));
+        b.u32(track.width);
+        b.u32(track.height);
+        Ok(())
+    })
 }
 
 /// `mdia` with the tables that `tables` writes after `stsd`. `duration` is in ticks of the track.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::brands::write_brands;
 use super::buffer::header_len;
 use super::error::{fit_u32, sum_u64};
-use super::track::{check_tracks, mdia, mvhd, next_track_id, tkhd};
+use super::track::{ENABLED_IN_MOVIE, check_tracks, mdia, mvhd, next_track_id, tkhd};
 use super::{BoxBuffer, Brands, InitTrack, Sample, WriteError};
 use crate::tables::Edit;
 use tables::{ChunkOffsets, SampleTables};
@@ -203,7 +203,7 @@ impl Progressive {
             let parts = self.tracks.iter().zip(tables).zip(offsets).zip(&durations);
             for (((track, tables), offsets), &duration) in parts {
                 b.boxed(b"trak", |b| {
-                    tkhd(b, &track.init, duration)?;
+                    tkhd(b, &track.init, ENABLED_IN_MOVIE, duration)?;
                     edts(b, &track.edits)?;
                     mdia(b, &track.init, tables.duration(), |b| {
                         tables.write(b);
