@@ -13,12 +13,38 @@ pub struct Fingerprint {
     pub parts: BTreeSet<String>,
     /// `trun` flags seen, a track.
     pub trun_flags: BTreeMap<u32, BTreeSet<u32>>,
-    /// Ticks by which each `tfdt` but a track's first is off the sum of durations so far.
+    /// Ticks by which each `tfdt` is off the sum of durations since the track's first.
     pub drift: BTreeSet<i64>,
     /// `mfhd` sequence numbers in order.
     pub sequence: Vec<u32>,
     /// Whether each part's samples fill its `mdat` exactly, in the order of its `traf`s.
     pub payload_in_order: bool,
+}
+
+/// A track's samples in one part, as its `traf` tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Track id.
+    pub track: u32,
+    /// `tfdt`.
+    pub base_time: i64,
+    /// Byte offset of the first sample in the recording, if the `mdat` is where it was.
+    pub data_at: u64,
+    /// The rows of its `trun`.
+    pub samples: Vec<RunSample>,
+}
+
+/// A row of a `trun`, absent columns read as 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunSample {
+    /// Ticks.
+    pub duration: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Sample flags.
+    pub flags: u32,
+    /// Composition offset in ticks.
+    pub cts: i32,
 }
 
 /// A box of a whole recording.
@@ -28,7 +54,7 @@ struct Found<'a> {
     body: &'a [u8],
 }
 
-/// Reads the structure of a whole recording.
+/// Reads the structure of a whole recording, or of one whose `mdat`s were all left out.
 ///
 /// # Errors
 /// When boxes do not nest, or a part lacks what MediaMTX always writes.
@@ -38,35 +64,51 @@ pub fn fingerprint(recording: &[u8]) -> Result<Fingerprint, Error> {
         ..Fingerprint::default()
     };
     let mut ends = BTreeMap::new();
-    let mut moof = None;
+    let mut before = Vec::new();
     for found in children(recording, 0)? {
         match &found.kind {
             b"moof" => {
-                let payload = part(&mut print, &found, &mut ends)?;
-                moof = Some((found.start, payload));
+                before = part(&mut print, &found)?;
+                for run in &before {
+                    let duration: i64 = run.samples.iter().map(|s| i64::from(s.duration)).sum();
+                    // against the sum from the first `tfdt`, not from the last one
+                    let end = ends.entry(run.track).or_insert(run.base_time);
+                    print.drift.insert(run.base_time - *end);
+                    *end += duration;
+                }
             }
-            b"mdat" => {
-                let expected = moof
-                    .take()
-                    .map(|(start, runs)| (found.start + 8 - start, runs));
-                print.payload_in_order &=
-                    expected.is_some_and(|(first, runs)| in_order(first, &runs, found.body.len()));
-            }
+            b"mdat" => print.payload_in_order &= fills(&before, &found),
             _ => head(&mut print.head, "", &found)?,
         }
     }
     Ok(print)
 }
 
-fn in_order(mut offset: usize, runs: &[(u32, usize)], payload: usize) -> bool {
-    let end = offset + payload;
-    for (data_offset, bytes) in runs {
-        if *data_offset as usize != offset {
+/// All runs of a recording, in file order.
+///
+/// # Errors
+/// As [`fingerprint`].
+pub fn runs(recording: &[u8]) -> Result<Vec<Run>, Error> {
+    let mut print = Fingerprint::default();
+    let moofs = children(recording, 0)?
+        .into_iter()
+        .filter(|found| found.kind == *b"moof");
+    let parts = moofs
+        .map(|moof| part(&mut print, &moof))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(parts.concat())
+}
+
+fn fills(runs: &[Run], mdat: &Found<'_>) -> bool {
+    let mut at = mdat.start as u64 + 8;
+    let end = at + mdat.body.len() as u64;
+    for run in runs {
+        if run.data_at != at {
             return false;
         }
-        offset += bytes;
+        at += run.samples.iter().map(|s| u64::from(s.size)).sum::<u64>();
     }
-    offset == end
+    at == end
 }
 
 fn head(lines: &mut Vec<String>, parent: &str, found: &Found<'_>) -> Result<(), Error> {
@@ -98,80 +140,77 @@ fn head(lines: &mut Vec<String>, parent: &str, found: &Found<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Notes a part and returns the data offset and bytes of each run, in order.
-fn part(
-    print: &mut Fingerprint,
-    moof: &Found<'_>,
-    ends: &mut BTreeMap<u32, i64>,
-) -> Result<Vec<(u32, usize)>, Error> {
+/// Notes a part and returns its runs in order.
+fn part(print: &mut Fingerprint, moof: &Found<'_>) -> Result<Vec<Run>, Error> {
     let (mut trafs, mut runs) = (Vec::new(), Vec::new());
     let mut line = String::new();
     for child in children(moof.body, moof.start + 8)? {
-        if child.kind == *b"mfhd" {
-            print.sequence.push(word(&child, 4)?);
-            line = shape(&child)?;
-        } else if child.kind == *b"traf" {
-            let (text, run) = traf(print, &child, ends)?;
+        if child.kind == *b"traf" {
+            let (text, mut run, flags) = traf(&child)?;
+            run.data_at += moof.start as u64;
+            print.trun_flags.entry(run.track).or_default().insert(flags);
             trafs.push(text);
             runs.push(run);
-        } else {
-            line.push_str(&shape(&child)?);
+            continue;
         }
+        if child.kind == *b"mfhd" {
+            print.sequence.push(word(&child, 4)?);
+        }
+        line.push_str(&shape(&child)?);
     }
     trafs.sort();
-    print.parts.insert(format!("{line} {}", trafs.join(" ")));
+    print.parts.insert(format!("{line}| {}", trafs.join("| ")));
     Ok(runs)
 }
 
-fn traf(
-    print: &mut Fingerprint,
-    traf: &Found<'_>,
-    ends: &mut BTreeMap<u32, i64>,
-) -> Result<(String, (u32, usize)), Error> {
-    let (mut id, mut time, mut text, mut run) = (0, 0, String::new(), (0, 0));
+fn traf(traf: &Found<'_>) -> Result<(String, Run, u32), Error> {
+    let (mut text, mut run, mut flags) = (String::new(), Run::default(), 0);
     for child in children(traf.body, traf.start + 8)? {
-        match &child.kind {
-            b"tfhd" => {
-                id = word(&child, 4)?;
-                text.push_str(&format!("track {id}: "));
-                text.push_str(&shape(&child)?);
-            }
-            b"tfdt" => {
-                time = i64::from(word(&child, 4)?) << 32 | i64::from(word(&child, 8)?);
-                text.push_str(&shape(&child)?);
-            }
-            b"trun" => {
-                let flags = word(&child, 0)? & 0xff_ffff;
-                print.trun_flags.entry(id).or_default().insert(flags);
-                let (duration, bytes) = sums(&child, flags)?;
-                if let Some(end) = ends.get(&id) {
-                    print.drift.insert(time - end);
-                }
-                // against the sum from the first `tfdt`, not from the last one
-                let end = ends.entry(id).or_insert(time);
-                *end += duration;
-                run = (word(&child, 8)?, bytes);
-                text.push_str(&format!("trun v{} ", child.body[0]));
-            }
-            _ => text.push_str(&shape(&child)?),
+        if child.kind == *b"trun" {
+            flags = word(&child, 0)? & 0xff_ffff;
+            run.data_at = u64::from(word(&child, 8)?);
+            run.samples = rows(&child, flags)?;
+            text.push_str(&format!("trun v{} ", word(&child, 0)? >> 24));
+            continue;
         }
+        match &child.kind {
+            b"tfhd" => run.track = word(&child, 4)?,
+            b"tfdt" => {
+                run.base_time = i64::from(word(&child, 4)?) << 32 | i64::from(word(&child, 8)?)
+            }
+            _ => {}
+        }
+        text.push_str(&shape(&child)?);
     }
-    Ok((text, run))
+    Ok((format!("track {}: {text}", run.track), run, flags))
 }
 
-fn sums(trun: &Found<'_>, flags: u32) -> Result<(i64, usize), Error> {
+fn rows(trun: &Found<'_>, flags: u32) -> Result<Vec<RunSample>, Error> {
     let columns = (flags >> 8 & 0xf).count_ones() as usize;
     let count = word(trun, 4)? as usize;
-    let rows = 12;
-    if trun.body.len() != rows + count * columns * 4 || flags & 0x301 != 0x301 {
+    if trun.body.len() != 12 + count * columns * 4 || flags & 0x301 != 0x301 {
         return Err(malformed(trun, "not the rows that its flags announce"));
     }
-    let (mut duration, mut bytes) = (0, 0);
-    for row in 0..count {
-        duration += i64::from(word(trun, rows + row * columns * 4)?);
-        bytes += word(trun, rows + row * columns * 4 + 4)? as usize;
-    }
-    Ok((duration, bytes))
+    let row = |index: usize| {
+        let mut at = 12 + index * columns * 4;
+        let mut next = |present: bool| {
+            let value = if present { word(trun, at)? } else { 0 };
+            at += usize::from(present) * 4;
+            Ok(value)
+        };
+        let (duration, size) = (next(true)?, next(true)?);
+        let (flags, cts) = (
+            next(flags & 0x400 != 0)?,
+            next(flags & 0x800 != 0)?.cast_signed(),
+        );
+        Ok(RunSample {
+            duration,
+            size,
+            flags,
+            cts,
+        })
+    };
+    (0..count).map(row).collect()
 }
 
 fn shape(found: &Found<'_>) -> Result<String, Error> {

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -24,6 +24,7 @@ pub struct Recorder<S> {
     wall_end_ns: Option<i64>,
     ready: VecDeque<(Flushed, bool)>,
     truth: Truth,
+    names: HashSet<String>,
 }
 
 /// A part that has just become readable.
@@ -60,6 +61,7 @@ impl<S: Sink> Recorder<S> {
             wall_end_ns: None,
             ready: VecDeque::new(),
             truth: Truth::default(),
+            names: HashSet::new(),
         })
     }
 
@@ -177,6 +179,7 @@ impl<S: Sink> Recorder<S> {
             sink: &mut self.sink,
             rng: &mut self.rng,
             truth,
+            names: &mut self.names,
         };
         act(take, self.begun - 1, &mut bench, &mut self.ready).map(Some)
     }

@@ -1,6 +1,6 @@
 //! One take in progress: samples in order of arrival, pending ones, the switch from file to file.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::clock::{file_name, ns, ticks_to_ns};
@@ -75,6 +75,7 @@ impl TakeState {
                 start: None,
                 total: 0,
                 bytes: 0,
+                dropped: 0,
                 samples: Vec::new(),
             });
         let truth = TakeTruth {
@@ -141,6 +142,8 @@ impl TakeState {
         if at >= segment.start_ns {
             let part = segment.write(&mut desk.with(&self.entries), track, sample, duration)?;
             flushed.extend(part.map(|part| (part, false)));
+        } else {
+            desk.truth.tracks[track].dropped += 1;
         }
         let cuts = next_sync && (!self.has_video || kind == Kind::Video);
         if !cuts || next_ns - segment.start_ns < ns(desk.scenario.segment_duration) {
@@ -195,6 +198,7 @@ impl TakeState {
             presence: Presence::Whole,
             duplicate: None,
         };
+        file.ntp_ns = free_ntp_ns(desk.names, file.ntp_ns);
         file.name = file_name(file.ntp_ns);
         let mut duplicate_parts = 0;
         for event in &take.events {
@@ -202,7 +206,7 @@ impl TakeState {
                 Event::Missing { file: n } if n == number => file.presence = Presence::Missing,
                 Event::Empty { file: n } if n == number => file.presence = Presence::Empty,
                 Event::Duplicate { file: n, parts } if n == number => {
-                    file.duplicate = Some(file_name(file.ntp_ns + 1000));
+                    file.duplicate = Some(file_name(free_ntp_ns(desk.names, file.ntp_ns)));
                     duplicate_parts = parts;
                 }
                 Event::ParametersAtFile {
@@ -272,6 +276,8 @@ pub(crate) struct Bench<'a, S> {
     pub(crate) sink: &'a mut S,
     pub(crate) rng: &'a mut SplitMix64,
     pub(crate) truth: &'a mut TakeTruth,
+    /// File names of the whole session.
+    pub(crate) names: &'a mut HashSet<String>,
 }
 
 impl<S> Bench<'_, S> {
@@ -285,6 +291,15 @@ impl<S> Bench<'_, S> {
             entries,
         }
     }
+}
+
+/// The first time from `ntp_ns` on, in steps of 1 µs, whose file name is not taken: a stalled track can be the oldest of two
+/// files, and MediaMTX would overwrite the first.
+fn free_ntp_ns(names: &mut HashSet<String>, mut ntp_ns: i64) -> i64 {
+    while !names.insert(file_name(ntp_ns)) {
+        ntp_ns += 1000;
+    }
+    ntp_ns
 }
 
 fn silence(take: &Take, index: usize) -> Silence {

@@ -65,6 +65,8 @@ pub struct TrackTruth {
     pub total: u64,
     /// Sum of sizes in bytes.
     pub bytes: u64,
+    /// Samples left out since they came more than 1 s late, before the start of the file then open.
+    pub dropped: u64,
     /// Each sample, where [`crate::Scenario::list_samples`] asks for them.
     pub samples: Vec<SampleTruth>,
 }
