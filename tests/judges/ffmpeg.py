@@ -8,11 +8,18 @@ from pathlib import Path
 
 Packet = namedtuple("Packet", "size hash")
 
-# What ffmpeg says of a correct output because of what ffmpeg itself cannot do.
+# What ffmpeg says of a correct output because of what ffmpeg itself cannot do:
+# (line, tag that the playlist must have so many times, the limit)
 LIMITS = [
     (
         r"Found duplicated MOOV Atom\. Skipped it",
-        "hls.c feeds each EXT-X-MAP into one mov demuxer, which keeps the first moov it sees",
+        ("#EXT-X-MAP:", 2),
+        "its HLS reader feeds every EXT-X-MAP into one MP4 demuxer, which keeps the first moov that it sees",
+    ),
+    (
+        r"timestamp discontinuity \(stream id=#\)",
+        ("#EXT-X-GAP", 1),
+        "it does not know EXT-X-GAP and takes a kept gap of more than ten seconds for a fault",
     ),
 ]
 
@@ -30,7 +37,7 @@ class Ffmpeg:
 
     def run(self, *args, text=True):
         command = [self.path, "-nostdin", "-hide_banner", *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=text, timeout=600)
+        return subprocess.run(command, capture_output=True, text=text, errors="replace" if text else None, timeout=600)
 
     def packets(self, source):
         """Packets of the first video and the first audio stream: {"video": [Packet, …], "audio": […]}."""
@@ -57,7 +64,7 @@ class Ffmpeg:
         lines = done.stderr.splitlines()
         if done.returncode != 0:
             lines.append(f"exit code {done.returncode}")
-        return {plain(line) for line in lines if line.strip()}
+        return {plain(line) for line in lines if line.strip() and "Last message repeated" not in line}
 
     def pcm(self, source, track=0, rate=48_000):
         """An audio track decoded to mono, as signed 16-bit samples in a bytes object."""
@@ -82,9 +89,11 @@ def plain(line):
     return re.sub(r"-?\d+(\.\d+)?", "#", line)
 
 
-def own_limit(line):
-    """Whether a line is one of ffmpeg's own limits."""
-    return any(re.search(pattern, line) for pattern, _ in LIMITS)
+def own_limit(line, playlists):
+    """Whether a line is one of ffmpeg's own limits, met by these playlists (their text)."""
+    return any(
+        re.search(pattern, line) and playlists.count(tag) >= times for pattern, (tag, times), _ in LIMITS
+    )
 
 
 def sync_samples(path):

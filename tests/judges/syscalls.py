@@ -57,6 +57,7 @@ def traced(command, log, watched):
         ["strace", "-f", "-y", "-s", "0", "-e", f"trace={','.join(TRACED)}", "-o", str(log), *map(str, command)],
         capture_output=True,
         text=True,
+        errors="replace",
         timeout=600,
     )
     return done, parse(log.read_text(encoding="utf-8", errors="replace"), watched)

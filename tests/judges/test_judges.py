@@ -94,7 +94,7 @@ class Packets(unittest.TestCase):
     def test_a_right_output_passes(self):
         self.assertEqual(cases.same_packets(self.case, self.ffmpeg), "188 audio")
         self.assertIsNone(cases.no_new_warnings(self.case, self.ffmpeg))
-        self.assertTrue(cases.first_tone_only(self.case))
+        self.assertTrue(cases.right_tone_only(self.case))
 
     def test_a_changed_byte_is_seen(self):
         data = bytearray(self.segments[1].read_bytes())
@@ -109,6 +109,13 @@ class Packets(unittest.TestCase):
         self.case.index.write_text("\n".join(lines[: at - 1] + lines[at + 1 :]) + "\n")
         with self.assertRaisesRegex(Failure, "packets for 188"):
             cases.same_packets(self.case, self.ffmpeg)
+
+    def test_a_lost_half_is_heard(self):
+        lines = self.case.index.read_text().splitlines()
+        at = lines.index(self.segments[2].name)
+        self.case.index.write_text("\n".join([*lines[: at - 1], "#EXT-X-ENDLIST"]) + "\n")
+        with self.assertRaisesRegex(Failure, "s are heard"):
+            cases.right_tone_only(self.case)
 
     def test_damage_is_warned_of(self):
         data = bytearray(self.segments[1].read_bytes())
@@ -180,9 +187,11 @@ class Warnings(unittest.TestCase):
         )
         self.assertEqual(plain("[h264 @ 0x1f] Invalid NAL unit size (120 > 7)."), "Invalid NAL unit size (# > #).")
 
-    def test_only_listed_limits_are_let_through(self):
-        self.assertTrue(own_limit("Found duplicated MOOV Atom. Skipped it"))
-        self.assertFalse(own_limit("Invalid NAL unit size (# > #)."))
+    def test_only_listed_limits_are_let_through_and_only_where_they_can_be_met(self):
+        line, two_maps = "Found duplicated MOOV Atom. Skipped it", '#EXT-X-MAP:URI="a"\n' * 2
+        self.assertTrue(own_limit(line, two_maps))
+        self.assertFalse(own_limit(line, '#EXT-X-MAP:URI="a"\n'))
+        self.assertFalse(own_limit("Invalid NAL unit size (# > #).", two_maps))
 
 
 if __name__ == "__main__":
