@@ -38,7 +38,8 @@ KEPT = {
 # torn file → (whole parts kept, bytes of the next part kept, zero bytes after that), made from the file of `killed`.
 TORN = {
     "mid-mdat.mp4": (1, 80_000, 0),
-    "zero-tail.mp4": (1, 0, 65_536),
+    "zero-tail.mp4": (1, 80_000, 65_536),
+    "zero-after-part.mp4": (1, 0, 4_096),
     "mid-moov.mp4": (0, 0, 0),
     "no-parts.mp4": (0, 0, 0),
     "empty.mp4": (0, 0, 0),

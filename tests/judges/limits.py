@@ -29,8 +29,9 @@ def judge_all(report, args, work):
     if args.kind:
         return
     report.check("exit-codes", exit_codes, args, folder, work)
-    for name in ("mid-mdat.mp4", "zero-tail.mp4"):
-        report.check(f"torn {name}", whole_samples_kept, args, folder / "torn" / name, work)
+    for path in sorted((folder / "torn").glob("*.mp4")):
+        if recordings.recording(path):
+            report.check(f"torn {path.name}", whole_samples_kept, args, path, work)
     report.check("torn folder", torn_folder, args, folder / "torn", work)
     if not report.only or "memory" in report.only:
         hour = work / "hour"

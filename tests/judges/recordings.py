@@ -106,9 +106,13 @@ def tracks(data):
 def whole_samples(path):
     """Hashes of the samples that lie wholly in a (torn) MediaMTX recording: {handler: [SHA-256, …]} of first tracks.
 
-    Reads only what MediaMTX writes: `default-base-is-moof`, sizes in the `trun`.
+    Reads only what MediaMTX writes: `default-base-is-moof`, sizes in the `trun`. Zeros at the end of a torn part are
+    what the file system put there, not payload.
     """
     data = path.read_bytes()
+    there = len(data)
+    if any(kind == b"mdat" and end > len(data) for kind, _, _, end in boxes(data)):
+        there = len(data.rstrip(b"\0"))
     first = {}
     for track, handler in tracks(data):
         first.setdefault(handler, track)
@@ -126,7 +130,7 @@ def whole_samples(path):
                 handler = next((name for name, chosen in first.items() if chosen == track), None)
                 if child == b"trun" and handler is not None:
                     for start, size in run(data, at, moof):
-                        if start + size <= len(data):
+                        if start + size <= there:
                             kept[handler].append(hashlib.sha256(data[start : start + size]).hexdigest())
     return kept
 

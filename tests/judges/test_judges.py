@@ -140,7 +140,13 @@ class Recordings(unittest.TestCase):
 
     def test_unusable_files_are_left_out(self):
         names = [one.path.name for one in recordings.in_order(cases.TESTDATA / "torn")]
-        self.assertEqual(names, ["mid-mdat.mp4", "zero-tail.mp4"])
+        self.assertEqual(names, ["mid-mdat.mp4", "zero-after-part.mp4", "zero-tail.mp4"])
+
+    def test_a_zeroed_tail_adds_no_sample(self):
+        torn = cases.TESTDATA / "torn"
+        cut, zeroed = (recordings.whole_samples(torn / name) for name in ("mid-mdat.mp4", "zero-tail.mp4"))
+        self.assertEqual(cut, zeroed)
+        self.assertGreater(len(cut[b"vide"]), len(recordings.whole_samples(torn / "zero-after-part.mp4")[b"vide"]))
 
     def test_samples_are_those_that_ffmpeg_reads(self):
         ffmpeg = Ffmpeg(shutil.which("ffmpeg"))
