@@ -67,7 +67,8 @@ impl Take {
 
     /// Wall clock at its begin.
     pub fn wall_start_ns(&self) -> Option<i128> {
-        self.anchor_ns.map(|anchor| i128::from(anchor) + i128::from(self.start_ns()))
+        self.anchor_ns
+            .map(|anchor| i128::from(anchor) + i128::from(self.start_ns()))
     }
 }
 
@@ -120,7 +121,11 @@ impl Catalogue {
 
     /// Moves a take on the wall clock by a correction, and puts the takes in order again.
     pub fn shift(&mut self, take: usize, by_ns: i64) {
-        if let Some(anchor) = self.takes.get_mut(take).and_then(|take| take.anchor_ns.as_mut()) {
+        if let Some(anchor) = self
+            .takes
+            .get_mut(take)
+            .and_then(|take| take.anchor_ns.as_mut())
+        {
             *anchor = anchor.saturating_add(by_ns);
         }
     }
@@ -131,12 +136,21 @@ impl Catalogue {
             Some(start) => (0, start, take.id),
             None => (1, 0, TakeId([0; 16])),
         });
-        let anchored = self.takes.iter().filter(|take| take.anchor_ns.is_some()).count();
+        let anchored = self
+            .takes
+            .iter()
+            .filter(|take| take.anchor_ns.is_some())
+            .count();
         let clockless = self.takes.len() - anchored;
-        let said = self.warnings.iter().any(|warning| warning.kind == WarningKind::NoClock);
+        let said = self
+            .warnings
+            .iter()
+            .any(|warning| warning.kind == WarningKind::NoClock);
         if anchored > 0 && clockless > 0 && !said {
-            let message = format!("{clockless} recordings without a wall clock are placed behind the rest");
-            self.warnings.push(Warning::new(WarningKind::NoClock, message));
+            let message =
+                format!("{clockless} recordings without a wall clock are placed behind the rest");
+            self.warnings
+                .push(Warning::new(WarningKind::NoClock, message));
         }
     }
 
@@ -169,12 +183,20 @@ impl Catalogue {
                     short(id)
                 );
                 let name = kept[index].input.name();
-                self.warnings.push(Warning::of(WarningKind::MissingNumber, name, message));
+                self.warnings
+                    .push(Warning::of(WarningKind::MissingNumber, name, message));
             }
         }
-        let anchored = kept.iter().find(|recording| recording.number > 0).or(kept.first());
+        let anchored = kept
+            .iter()
+            .find(|recording| recording.number > 0)
+            .or(kept.first());
         let anchor_ns = anchored.and_then(|r| r.ntp_ns.map(|ntp| ntp.saturating_sub(r.dts_ns)));
-        Ok(Take { id, anchor_ns, recordings: kept })
+        Ok(Take {
+            id,
+            anchor_ns,
+            recordings: kept,
+        })
     }
 
     /// Two recordings with one id and number (rule 11): the one with more whole parts is kept; of equals the first by path.
@@ -195,7 +217,11 @@ impl Catalogue {
             kept_parts.max(other_parts),
             kept_parts.min(other_parts)
         );
-        self.warnings.push(Warning::of(WarningKind::Duplicate, other.input.name(), message));
+        self.warnings.push(Warning::of(
+            WarningKind::Duplicate,
+            other.input.name(),
+            message,
+        ));
         Ok(())
     }
 }
@@ -212,14 +238,25 @@ fn whole_parts(found: &TakeRecording, limits: &Limits) -> Result<u64, SourceErro
     Ok(parts.whole())
 }
 
-fn head(input: &Arc<dyn Input>, limits: &Limits) -> Result<(TakeId, TakeRecording), RecordingError> {
+fn head(
+    input: &Arc<dyn Input>,
+    limits: &Limits,
+) -> Result<(TakeId, TakeRecording), RecordingError> {
     let source = input.open(false)?;
     let recording = Recording::read(&*source, limits)?;
     let (id, number, dts_ns, ntp_ns) = match recording.mtxi {
-        Some(mtxi) => {
-            (TakeId(mtxi.stream_id), mtxi.segment_number, mtxi.dts_ns, Some(mtxi.ntp_ns))
-        }
-        None => (foreign_id(&*source, &recording, limits)?, 0, foreign_start(&*source, &recording, limits)?, None),
+        Some(mtxi) => (
+            TakeId(mtxi.stream_id),
+            mtxi.segment_number,
+            mtxi.dts_ns,
+            Some(mtxi.ntp_ns),
+        ),
+        None => (
+            foreign_id(&*source, &recording, limits)?,
+            0,
+            foreign_start(&*source, &recording, limits)?,
+            None,
+        ),
     };
     let found = TakeRecording {
         input: Arc::clone(input),
@@ -234,7 +271,11 @@ fn head(input: &Arc<dyn Input>, limits: &Limits) -> Result<(TakeId, TakeRecordin
 }
 
 /// A file that no MediaMTX wrote is a take of its own, known by its header, its first part's header and its size.
-fn foreign_id(source: &dyn Source, recording: &Recording, limits: &Limits) -> Result<TakeId, SourceError> {
+fn foreign_id(
+    source: &dyn Source,
+    recording: &Recording,
+    limits: &Limits,
+) -> Result<TakeId, SourceError> {
     let mut hash = Sha256::new();
     hash.update(b"yeoul foreign take 1");
     hash.update(source.len().to_be_bytes());
@@ -262,7 +303,11 @@ fn foreign_id(source: &dyn Source, recording: &Recording, limits: &Limits) -> Re
 }
 
 /// The earliest decode time of a foreign file's first part, in nanoseconds rounded down: its clock may begin anywhere.
-fn foreign_start(source: &dyn Source, recording: &Recording, limits: &Limits) -> Result<i64, SourceError> {
+fn foreign_start(
+    source: &dyn Source,
+    recording: &Recording,
+    limits: &Limits,
+) -> Result<i64, SourceError> {
     let ids: Vec<u32> = recording.tracks.iter().map(|track| track.id).collect();
     let mut parts = Parts::new(source, recording, &ids, limits)?;
     let mut earliest: Option<i128> = None;

@@ -31,7 +31,11 @@ impl FileInput {
     /// The file at a path. Nothing is opened yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: path.display().to_string(), path, identity: OnceLock::new() }
+        Self {
+            name: path.display().to_string(),
+            path,
+            identity: OnceLock::new(),
+        }
     }
 
     /// Its path.
@@ -70,7 +74,10 @@ impl MemoryInput {
     /// Bytes under a name.
     pub fn new(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         let name = name.into();
-        Self { source: Arc::new(Memory::new(name.clone(), bytes)), name }
+        Self {
+            source: Arc::new(Memory::new(name.clone(), bytes)),
+            name,
+        }
     }
 }
 

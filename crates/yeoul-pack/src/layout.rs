@@ -98,7 +98,11 @@ pub fn init(tracks: &[(usize, &TrackInit)], layout: Layout) -> Result<Bytes, Wri
     let brands = match layout {
         Layout::Muxed => Brands::MUXED,
         // Audio is presented as it is decoded; reordered pictures of ours begin later than their `tfdt` (rule 22).
-        Layout::Cmaf => Brands::cmaf(tracks.iter().all(|(_, track)| track.handler == Handler::Audio)),
+        Layout::Cmaf => Brands::cmaf(
+            tracks
+                .iter()
+                .all(|(_, track)| track.handler == Handler::Audio),
+        ),
     };
     write::init(&written, &brands)
 }
@@ -116,10 +120,17 @@ pub(crate) fn body(
         Layout::Muxed => Brands::MUXED_SEGMENT,
         Layout::Cmaf => Brands::CMAF_SEGMENT,
     };
-    let failed = |error| LayoutProblem::Write { stem: stem(), error };
+    let failed = |error| LayoutProblem::Write {
+        stem: stem(),
+        error,
+    };
     let mut out = SpansBuilder::new();
     out.inline(write::styp(&brands).map_err(failed)?);
-    let fragments = tracks.iter().map(|(_, pieces, _)| pieces.len()).max().unwrap_or(0);
+    let fragments = tracks
+        .iter()
+        .map(|(_, pieces, _)| pieces.len())
+        .max()
+        .unwrap_or(0);
     for index in 0..fragments {
         let pieces: Vec<_> = tracks
             .iter()
@@ -130,7 +141,11 @@ pub(crate) fn body(
             let time = piece.decode_time.saturating_add(shift.ticks(*timescale));
             let base_decode_time =
                 u64::try_from(time).map_err(|_| LayoutProblem::Negative { stem: stem(), time })?;
-            headers.push(FragmentTrack { track_id: track_id(*slot), base_decode_time, samples: &piece.samples });
+            headers.push(FragmentTrack {
+                track_id: track_id(*slot),
+                base_decode_time,
+                samples: &piece.samples,
+            });
         }
         out.inline(write::fragment(sequence(segment, index), &headers).map_err(failed)?);
         for range in pieces.iter().flat_map(|(_, piece, _)| &piece.ranges) {
@@ -145,6 +160,8 @@ pub(crate) fn body(
 /// A fragment's sequence number: from its place on the take's clock, so that it does not depend on what came before.
 fn sequence(segment: &Segment, index: usize) -> u32 {
     let number = u32::try_from(segment.number.max(0)).unwrap_or(u32::MAX);
-    let further = segment.suffix.saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
+    let further = segment
+        .suffix
+        .saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
     number.saturating_add(1).saturating_add(further)
 }

@@ -3,6 +3,7 @@
 mod catalogue;
 mod clock;
 mod input;
+mod lane;
 mod layout;
 mod packer;
 mod placement;
@@ -16,10 +17,17 @@ mod warning;
 
 pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
 pub use input::{FileInput, Input, MemoryInput};
+pub use lane::{
+    Boundary, FORMAT_VERSION, LaneReport, Output, OutputFile, PackError, PackOptions,
+    RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
+};
 pub use layout::{Layout, LayoutError, LayoutProblem, init, track_id};
 pub use packer::{CutOptions, Packer, ReadHead};
 pub use placement::{Gaps, MAX_OVERLAP, Shift};
-pub use playlist::{AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, Variant, media_playlist, multivariant_playlist, rfc3339};
+pub use playlist::{
+    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, Variant,
+    media_playlist, multivariant_playlist, rfc3339,
+};
 pub use recording::{MAX_BOXES_BEFORE_MOOV, Recording, RecordingError};
 pub use scan::{Parts, Run};
 pub use segment::{Dropped, Event, PayloadRange, Piece, Segment, TrackInit};

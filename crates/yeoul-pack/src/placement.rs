@@ -39,7 +39,10 @@ impl Shift {
 
     /// A moment of the take as broadcast time.
     pub fn apply(self, time: Time) -> Time {
-        Time::new(time.ticks.saturating_add(self.ticks(time.timescale)), time.timescale)
+        Time::new(
+            time.ticks.saturating_add(self.ticks(time.timescale)),
+            time.timescale,
+        )
     }
 }
 
@@ -67,25 +70,45 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     pub(crate) fn new(gaps: Gaps) -> Self {
-        Self { gaps, epoch_ns: None, wall_end_ns: None, end: None }
+        Self {
+            gaps,
+            epoch_ns: None,
+            wall_end_ns: None,
+            end: None,
+        }
     }
 
     /// Places a take by its start on its own clock and its wall clock, both in nanoseconds.
-    pub(crate) fn place(&self, tracks: &[TrackInit], start_ns: i64, anchor_ns: Option<i64>) -> Placement {
+    pub(crate) fn place(
+        &self,
+        tracks: &[TrackInit],
+        start_ns: i64,
+        anchor_ns: Option<i64>,
+    ) -> Placement {
         let grid = grid(tracks);
         let start = Time::new(ticks_from_ns(start_ns.into(), grid), grid);
-        let behind = |end: Time| Shift { steps: end.ceil(grid) - start.ticks, per_second: grid };
+        let behind = |end: Time| Shift {
+            steps: end.ceil(grid) - start.ticks,
+            per_second: grid,
+        };
         let Some(end) = self.end else {
             // One step more than needed at the most: no track may begin before 0.
             let steps = scale_up(-i128::from(start_ns), grid);
-            return Placement::At(Shift { steps, per_second: grid });
+            return Placement::At(Shift {
+                steps,
+                per_second: grid,
+            });
         };
         let wall_start = anchor_ns.map(|anchor| i128::from(anchor) + i128::from(start_ns));
-        let (Some(wall_start), Some(wall_end), Some(epoch)) = (wall_start, self.wall_end_ns, self.epoch_ns)
+        let (Some(wall_start), Some(wall_end), Some(epoch)) =
+            (wall_start, self.wall_end_ns, self.epoch_ns)
         else {
             return Placement::At(behind(end));
         };
-        let overlap = Time::new(i64::try_from(wall_end - wall_start).unwrap_or(i64::MAX), 1_000_000_000);
+        let overlap = Time::new(
+            i64::try_from(wall_end - wall_start).unwrap_or(i64::MAX),
+            1_000_000_000,
+        );
         if overlap > MAX_OVERLAP {
             return Placement::Beside(overlap);
         }
@@ -93,14 +116,21 @@ impl Timeline {
             return Placement::At(behind(end));
         }
         let anchor = wall_start - i128::from(start_ns);
-        let shift = Shift { steps: scale(anchor - epoch, grid.into(), NANOS), per_second: grid };
+        let shift = Shift {
+            steps: scale(anchor - epoch, grid.into(), NANOS),
+            per_second: grid,
+        };
         let places_at = Time::new(start.ticks + shift.steps, grid);
         if places_at >= end {
             return Placement::At(shift);
         }
         let early = end.minus(places_at);
         // What two roundings make is no step of a clock.
-        if early.ticks <= 2 { Placement::At(behind(end)) } else { Placement::ClockStep(behind(end), early) }
+        if early.ticks <= 2 {
+            Placement::At(behind(end))
+        } else {
+            Placement::ClockStep(behind(end), early)
+        }
     }
 
     /// A take was placed so.
@@ -117,23 +147,38 @@ impl Timeline {
             return shift;
         }
         let length = hole.1.minus(hole.0).floor(shift.per_second);
-        Shift { steps: shift.steps - length, ..shift }
+        Shift {
+            steps: shift.steps - length,
+            ..shift
+        }
     }
 
     /// A take ended, at `end` on its own clock.
     pub(crate) fn end(&mut self, shift: Shift, end: Time, anchor_ns: Option<i64>) {
         self.end = Some(shift.apply(end));
         self.wall_end_ns = anchor_ns.map(|anchor| {
-            i128::from(anchor) + i128::from(Time::new(end.ticks, end.timescale).nearest(1_000_000_000))
+            i128::from(anchor)
+                + i128::from(Time::new(end.ticks, end.timescale).nearest(1_000_000_000))
         });
     }
 }
 
 /// The finest step that all timescales can express.
 fn grid(tracks: &[TrackInit]) -> u32 {
-    let common = tracks.iter().map(|track| track.timescale).reduce(gcd).unwrap_or(1);
-    let master = tracks.iter().find(|t| t.handler == Handler::Video).or(tracks.first());
-    if common >= COARSEST_GRID { common } else { master.map_or(1, |track| track.timescale) }
+    let common = tracks
+        .iter()
+        .map(|track| track.timescale)
+        .reduce(gcd)
+        .unwrap_or(1);
+    let master = tracks
+        .iter()
+        .find(|t| t.handler == Handler::Video)
+        .or(tracks.first());
+    if common >= COARSEST_GRID {
+        common
+    } else {
+        master.map_or(1, |track| track.timescale)
+    }
 }
 
 /// Nanoseconds as steps, rounded up.
@@ -167,7 +212,8 @@ mod tests {
 
     fn after_one_take(gaps: Gaps) -> Timeline {
         let mut timeline = Timeline::new(gaps);
-        let Placement::At(shift) = timeline.place(&tracks(), -66_666_666, Some(100 * SECOND)) else {
+        let Placement::At(shift) = timeline.place(&tracks(), -66_666_666, Some(100 * SECOND))
+        else {
             panic!("the first take has a place");
         };
         assert_eq!((shift.ticks(90_000), shift.ticks(48_000)), (6000, 3200));
@@ -182,14 +228,23 @@ mod tests {
         let Placement::At(shift) = timeline.place(&tracks(), 0, Some(120 * SECOND)) else {
             panic!("no overlap");
         };
-        assert_eq!((shift.ticks(90_000), shift.ticks(48_000)), (1_806_000, 963_200));
+        assert_eq!(
+            (shift.ticks(90_000), shift.ticks(48_000)),
+            (1_806_000, 963_200)
+        );
     }
 
     #[test]
     fn rule_04_all_tracks_of_a_take_move_by_the_same_time() {
         let timeline = after_one_take(Gaps::Keep);
-        for wall in [120 * SECOND + 1, 120 * SECOND + 77_777_777, 120 * SECOND + 999_999_999] {
-            let Placement::At(shift) = timeline.place(&tracks(), 0, Some(wall)) else { panic!() };
+        for wall in [
+            120 * SECOND + 1,
+            120 * SECOND + 77_777_777,
+            120 * SECOND + 999_999_999,
+        ] {
+            let Placement::At(shift) = timeline.place(&tracks(), 0, Some(wall)) else {
+                panic!()
+            };
             let (video, audio) = (shift.ticks(90_000), shift.ticks(48_000));
             assert_eq!(Time::new(video, 90_000), Time::new(audio, 48_000));
         }
@@ -205,18 +260,27 @@ mod tests {
     #[test]
     fn rule_12_a_clock_step_places_the_take_at_the_end_and_says_so() {
         let timeline = after_one_take(Gaps::Keep);
-        let Placement::ClockStep(shift, early) = timeline.place(&tracks(), 0, Some(109 * SECOND)) else {
+        let Placement::ClockStep(shift, early) = timeline.place(&tracks(), 0, Some(109 * SECOND))
+        else {
             panic!("half a second early");
         };
-        assert_eq!(shift.apply(Time::new(0, 90_000)), Time::new(906_000, 90_000));
+        assert_eq!(
+            shift.apply(Time::new(0, 90_000)),
+            Time::new(906_000, 90_000)
+        );
         assert_eq!(early, Time::new(1, 1));
     }
 
     #[test]
     fn closing_up_leaves_nothing_between_takes_and_shortens_holes() {
         let timeline = after_one_take(Gaps::Close);
-        let Placement::At(shift) = timeline.place(&tracks(), 0, Some(1000 * SECOND)) else { panic!() };
-        assert_eq!(shift.apply(Time::new(0, 90_000)), Time::new(906_000, 90_000));
+        let Placement::At(shift) = timeline.place(&tracks(), 0, Some(1000 * SECOND)) else {
+            panic!()
+        };
+        assert_eq!(
+            shift.apply(Time::new(0, 90_000)),
+            Time::new(906_000, 90_000)
+        );
         let hole = (Time::new(90_000, 90_000), Time::new(270_000, 90_000));
         let closed = timeline.close_hole(shift, hole);
         assert_eq!(shift.ticks(90_000) - closed.ticks(90_000), 180_000);

@@ -52,7 +52,9 @@ struct Line<'a> {
 /// Writes a VOD media playlist.
 pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
     let (lines, target_duration) = lines(entries);
-    let has_gaps = lines.iter().any(|line| line.entry.is_none_or(|entry| entry.uri.is_none()));
+    let has_gaps = lines
+        .iter()
+        .any(|line| line.entry.is_none_or(|entry| entry.uri.is_none()));
     let version = if has_gaps { 8 } else { 7 };
     let mut text = format!(
         "#EXTM3U\n#EXT-X-VERSION:{version}\n#EXT-X-TARGETDURATION:{target_duration}\n#EXT-X-PLAYLIST-TYPE:VOD\n"
@@ -75,7 +77,11 @@ pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
             }
         }
         let seconds = line.duration_us / 1_000_000;
-        let _ = writeln!(text, "#EXTINF:{seconds}.{:06},", line.duration_us % 1_000_000);
+        let _ = writeln!(
+            text,
+            "#EXTINF:{seconds}.{:06},",
+            line.duration_us % 1_000_000
+        );
         match line.entry.and_then(|entry| entry.uri.as_ref()) {
             Some(uri) => {
                 let _ = writeln!(text, "{uri}");
@@ -86,7 +92,11 @@ pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
         }
     }
     text.push_str("#EXT-X-ENDLIST\n");
-    MediaPlaylist { text, has_gaps, target_duration }
+    MediaPlaylist {
+        text,
+        has_gaps,
+        target_duration,
+    }
 }
 
 /// Durations are differences of rounded moments, so that their sum never drifts.
@@ -106,23 +116,34 @@ fn lines(entries: &[PlaylistEntry]) -> (Vec<Line<'_>>, i64) {
         spans.push((entry, (end - start).max(0), gap));
     }
     let rounded = |us: i64| (us + 500_000) / 1_000_000;
-    let longest = spans.iter().map(|(_, duration, _)| rounded(*duration)).max().unwrap_or(0);
+    let longest = spans
+        .iter()
+        .map(|(_, duration, _)| rounded(*duration))
+        .max()
+        .unwrap_or(0);
     let mut target = longest.max(1);
     let mut out = Vec::with_capacity(spans.len());
     for (entry, duration_us, gap) in spans {
-        out.push(Line { duration_us, entry: Some(entry) });
+        out.push(Line {
+            duration_us,
+            entry: Some(entry),
+        });
         let count = gap_entries(gap, longest.max(1));
         for index in 0..count {
             let (from, to) = (gap * index / count, gap * (index + 1) / count);
             target = target.max(rounded(to - from));
-            out.push(Line { duration_us: to - from, entry: None });
+            out.push(Line {
+                duration_us: to - from,
+                entry: None,
+            });
         }
     }
     (out, target)
 }
 
 fn gap_entries(gap_us: i64, target: i64) -> i64 {
-    let wanted = gap_us.div_euclid(target * 1_000_000) + i64::from(gap_us % (target * 1_000_000) != 0);
+    let wanted =
+        gap_us.div_euclid(target * 1_000_000) + i64::from(gap_us % (target * 1_000_000) != 0);
     wanted.min(i64::try_from(MAX_GAP_ENTRIES).unwrap_or(i64::MAX))
 }
 
@@ -161,7 +182,11 @@ pub struct AudioRendition {
 }
 
 /// Writes a multivariant playlist.
-pub fn multivariant_playlist(variant: &Variant, audio: &[AudioRendition], independent: bool) -> String {
+pub fn multivariant_playlist(
+    variant: &Variant,
+    audio: &[AudioRendition],
+    independent: bool,
+) -> String {
     let mut text = "#EXTM3U\n#EXT-X-VERSION:7\n".to_owned();
     if independent {
         text.push_str("#EXT-X-INDEPENDENT-SEGMENTS\n");
@@ -209,15 +234,22 @@ pub fn rfc3339(ns: i64) -> String {
     let (days, ms) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{:03}Z", ms % 1000)
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{:03}Z",
+        ms % 1000
+    )
 }
 
 /// Year, month and day of a day number since 1970-01-01 in the proleptic Gregorian calendar, by eras of 400 years
 /// that begin on 1 March.
 fn civil(days: i64) -> (i64, i64, i64) {
     let from_march = days + 719_468;
-    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let (era, day_of_era) = (
+        from_march.div_euclid(146_097),
+        from_march.rem_euclid(146_097),
+    );
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;

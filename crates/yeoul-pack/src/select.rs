@@ -81,13 +81,24 @@ impl Rendition {
     ) -> Result<Vec<Kept>, SourceError> {
         let with_samples = tracks_with_samples(source, recording, limits)?;
         let of_kind = |handler| {
-            let tracks = recording.tracks.iter().filter(move |track| track.handler == handler);
-            tracks.map(|track| (track, with_samples.contains(&track.id))).collect::<Vec<_>>()
+            let tracks = recording
+                .tracks
+                .iter()
+                .filter(move |track| track.handler == handler);
+            tracks
+                .map(|track| (track, with_samples.contains(&track.id)))
+                .collect::<Vec<_>>()
         };
         let video = self.video.pick(&of_kind(Handler::Video));
         let audio = self.audio.pick(&of_kind(Handler::Audio));
-        let video = video.into_iter().take(1).map(|track_id| Kept { slot: 0, track_id });
-        let audio = audio.into_iter().enumerate().map(|(n, track_id)| Kept { slot: n + 1, track_id });
+        let video = video
+            .into_iter()
+            .take(1)
+            .map(|track_id| Kept { slot: 0, track_id });
+        let audio = audio.into_iter().enumerate().map(|(n, track_id)| Kept {
+            slot: n + 1,
+            track_id,
+        });
         Ok(video.chain(audio).collect())
     }
 }
@@ -107,10 +118,18 @@ impl Selector {
             }
             Self::Number(n) => {
                 let index = usize::try_from(*n).unwrap_or(usize::MAX) - 1;
-                tracks.get(index).map(|(track, _)| track.id).into_iter().collect()
+                tracks
+                    .get(index)
+                    .map(|(track, _)| track.id)
+                    .into_iter()
+                    .collect()
             }
             Self::Language(code) => first(Box::new(|track| track.language_code() == *code)),
-            Self::All => tracks.iter().filter(|(_, has)| *has).map(|(track, _)| track.id).collect(),
+            Self::All => tracks
+                .iter()
+                .filter(|(_, has)| *has)
+                .map(|(track, _)| track.id)
+                .collect(),
             Self::None => Vec::new(),
         }
     }
@@ -126,7 +145,12 @@ fn tracks_with_samples(
     let mut seen = vec![false; ids.len()];
     let mut parts = Parts::new(source, recording, &ids, limits)?;
     while !seen.iter().all(|seen| *seen) && parts.next(&mut |run| seen[run.slot] = true)? {}
-    Ok(ids.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(id, _)| id).collect())
+    Ok(ids
+        .into_iter()
+        .zip(seen)
+        .filter(|(_, seen)| *seen)
+        .map(|(id, _)| id)
+        .collect())
 }
 
 #[cfg(test)]
