@@ -1,0 +1,559 @@
+//! One media playlist and its segments: structure, decode time, EXTINF, dates and independence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::rc::Rc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::boxes::{BoxAt, MAX_HEADER_BOX, name};
+use super::compare::{Fed, Out, SlotCheck};
+use super::input::{Fault, Input};
+use super::manifest::Manifest;
+use super::movie::Movie;
+use super::playlist::{Entry, Playlist, SECOND, local_path};
+use super::report::Report;
+use super::segment::{self, Segment};
+use super::timeline::{Cursor, Step, ns};
+
+/// How far the sum of EXTINF may be from presentation time, for each discontinuity run since the sum began.
+pub(super) const EXTINF_LIMIT_NS: i128 = 1_000_000;
+
+/// How far PROGRAM-DATE-TIME may be from anchor + own clock.
+const DATE_LIMIT_NS: i128 = 1_000_000;
+
+/// A track that pauses at least this long without a DISCONTINUITY is noted; less is a problem.
+const PAUSE_NS: i128 = SECOND;
+
+/// The recordings' side of a broadcast: its manifest and a check for each of the manifest's `tracks`, in their order.
+pub(super) struct Against<'m> {
+    pub(super) manifest: &'m Manifest,
+    pub(super) slots: Vec<SlotCheck<'m>>,
+}
+
+/// What a media playlist turned out to be.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) discontinuities: usize,
+    /// Files that it names, as paths from the folder of the broadcast where they can be read.
+    pub(super) files: BTreeSet<std::path::PathBuf>,
+}
+
+/// Digests of initialization segments.
+pub(super) type Inits = BTreeSet<[u8; 32]>;
+
+/// Checks a parsed media playlist. `label` is how problems name it.
+pub(super) fn check(
+    path: &Path,
+    label: &str,
+    list: &Playlist,
+    against: Option<&mut Against<'_>>,
+    inits: &mut Inits,
+    report: &mut Report,
+) -> Seen {
+    header(list, label, against.is_some(), report);
+    let mut pass = Pass {
+        path,
+        label,
+        independent: list.independent,
+        against,
+        inits,
+        report,
+        movies: BTreeMap::new(),
+        tracks: Tracks::default(),
+        seen: Seen::default(),
+        elapsed: 0,
+        base: None,
+        map: None,
+    };
+    let last = list.entries.iter().rposition(|e| !e.gap);
+    for (n, entry) in list.entries.iter().enumerate() {
+        pass.entry(entry, n == 0, Some(n) == last);
+    }
+    pass.seen
+}
+
+fn header(list: &Playlist, label: &str, ours: bool, report: &mut Report) {
+    for (line, what) in &list.faults {
+        report.problem(format!("{label}:{line}"), what);
+    }
+    let longest = list
+        .entries
+        .iter()
+        .map(|e| (e.duration + SECOND / 2) / SECOND)
+        .max();
+    match (list.target, longest) {
+        (None, _) => report.problem(label, "has no EXT-X-TARGETDURATION"),
+        (Some(target), Some(longest)) if i128::from(target) < longest => {
+            report.problem(
+                label,
+                format!("TARGETDURATION is {target}, the longest EXTINF rounds to {longest}"),
+            );
+        }
+        _ => {}
+    }
+    if list.entries.is_empty() {
+        report.problem(label, "names no segments");
+    }
+    if ours && !list.ended {
+        report.problem(label, "has no EXT-X-ENDLIST");
+    }
+}
+
+struct Pass<'p, 'm> {
+    path: &'p Path,
+    label: &'p str,
+    independent: bool,
+    against: Option<&'p mut Against<'m>>,
+    inits: &'p mut Inits,
+    report: &'p mut Report,
+    movies: BTreeMap<String, Option<Rc<Movie>>>,
+    tracks: Tracks,
+    seen: Seen,
+    /// Sum of EXTINF before the entry at hand.
+    elapsed: i128,
+    base: Option<Base>,
+    map: Option<String>,
+}
+
+/// Where a sum of EXTINF began: then, and at which presentation time.
+#[derive(Clone, Copy)]
+struct Base {
+    elapsed: i128,
+    start: i128,
+    run: usize,
+}
+
+impl Pass<'_, '_> {
+    fn entry(&mut self, entry: &Entry, first: bool, last: bool) {
+        let place = format!("{} ({}:{})", entry.uri, self.label, entry.line);
+        if entry.discontinuity && !first {
+            self.seen.discontinuities += 1;
+            if self.against.is_none() {
+                self.base = None;
+            }
+        }
+        let new_run = first || entry.discontinuity;
+        if !entry.gap {
+            self.report.segments += 1;
+            self.segment(entry, &place, new_run, last);
+        } else if let Some(file) = local_path(self.path, &entry.uri) {
+            self.seen.files.insert(file);
+        }
+        self.elapsed += entry.duration;
+    }
+
+    fn segment(&mut self, entry: &Entry, place: &str, new_run: bool, last: bool) {
+        if self.map.is_some() && self.map != entry.map && !entry.discontinuity {
+            self.report
+                .problem(place, "a new EXT-X-MAP without a DISCONTINUITY");
+        }
+        self.map.clone_from(&entry.map);
+        let Some(movie) = self.movie(entry, place) else {
+            return;
+        };
+        let Some(file) = local_path(self.path, &entry.uri) else {
+            self.report.problem(
+                place,
+                "is not a file beside the playlist, it cannot be checked",
+            );
+            return;
+        };
+        let input = match Input::open(&file) {
+            Ok(input) => input,
+            Err(e) => {
+                self.seen.files.insert(file);
+                return self.report.problem(place, format!("cannot be read: {e}"));
+            }
+        };
+        self.seen.files.insert(file);
+        let segment = segment::read(&input, &movie, place, self.report);
+        let run = self.seen.discontinuities;
+        let against = self.against.as_deref_mut();
+        let mut feed = Feed {
+            label: self.label,
+            against,
+        };
+        let spans = self.tracks.push(
+            &segment,
+            &movie,
+            &input,
+            run,
+            place,
+            Some(&mut feed),
+            self.report,
+        );
+        self.sidx(&segment, &spans, place);
+        let Some(start) = Start::of(&spans) else {
+            return;
+        };
+        self.timing(entry, &spans, &start, place, last);
+        self.date(entry, &start, place, new_run);
+        if self.independent && spans.iter().any(|s| s.video && !s.first.sync) {
+            self.report.problem(
+                place,
+                "does not begin with a sync sample, INDEPENDENT-SEGMENTS promises so",
+            );
+        }
+    }
+
+    fn movie(&mut self, entry: &Entry, place: &str) -> Option<Rc<Movie>> {
+        let Some(uri) = &entry.map else {
+            self.report.problem(place, "has no EXT-X-MAP");
+            return None;
+        };
+        if let Some(known) = self.movies.get(uri) {
+            return known.clone();
+        }
+        let loaded = match local_path(self.path, uri) {
+            None => Err(Fault::new(0, "is not a file beside the playlist")),
+            Some(file) => {
+                self.seen.files.insert(file.clone());
+                load_init(&file, uri, self.against.is_some())
+            }
+        };
+        let movie = match loaded {
+            Ok((movie, digest)) => {
+                self.inits.insert(digest);
+                Some(Rc::new(movie))
+            }
+            Err(fault) => {
+                self.report
+                    .problem(format!("{uri} ({})", self.label), fault.to_string());
+                None
+            }
+        };
+        self.movies.insert(uri.clone(), movie.clone());
+        movie
+    }
+
+    fn sidx(&mut self, segment: &Segment, spans: &[Span], place: &str) {
+        let Some(index) = segment.index else { return };
+        let Some(span) = spans.iter().find(|s| s.track_id == index.reference) else {
+            return self.report.problem(
+                place,
+                format!(
+                    "sidx is about track {}, which has no samples here",
+                    index.reference
+                ),
+            );
+        };
+        let (said, is) = (i128::from(index.earliest), span.min.pts);
+        if said * i128::from(span.timescale) != is * i128::from(index.timescale) {
+            self.report.problem(
+                place,
+                format!("sidx says it begins at {said}, it begins at {is}"),
+            );
+        }
+    }
+
+    fn timing(&mut self, entry: &Entry, spans: &[Span], start: &Start, place: &str, last: bool) {
+        let run = self.seen.discontinuities;
+        // Without video a segment begins with the first frame at or after the cut, up to a frame late.
+        let frame = if start.video { 0 } else { start.frame };
+        let fresh = Base {
+            elapsed: self.elapsed,
+            start: start.pts,
+            run,
+        };
+        let base = *self.base.get_or_insert(fresh);
+        let runs = i128::try_from(run - base.run + 1).unwrap_or(i128::MAX);
+        let limit = EXTINF_LIMIT_NS * runs + frame;
+        let (said, is) = (self.elapsed - base.elapsed, start.pts - base.start);
+        if (said - is).abs() > limit {
+            let what = format!(
+                "EXTINF up to here make {} s, it is presented at {} s",
+                seconds(said),
+                seconds(is)
+            );
+            self.report.problem(place, what);
+            self.base = Some(fresh);
+        }
+        let ends = || spans.iter().map(|s| s.end - start.pts);
+        if let (true, Some(least), Some(most)) = (last, ends().min(), ends().max())
+            && (entry.duration < least - limit || entry.duration > most + limit)
+        {
+            let what = format!(
+                "EXTINF is {} s, the segment lasts {} s",
+                seconds(entry.duration),
+                seconds(most)
+            );
+            self.report.problem(place, what);
+        }
+    }
+
+    fn date(&mut self, entry: &Entry, start: &Start, place: &str, new_run: bool) {
+        let Some(against) = self.against.as_deref() else {
+            return;
+        };
+        let Some(anchor) = start.take.and_then(|t| against.manifest.takes[t].anchor_ns) else {
+            return;
+        };
+        match (entry.date, start.own_pts) {
+            (None, _) if new_run => self.report.problem(
+                place,
+                "has no PROGRAM-DATE-TIME, though its take has an anchor",
+            ),
+            (Some(date), Some(own)) if (date - anchor - own).abs() > DATE_LIMIT_NS => {
+                let what = format!(
+                    "PROGRAM-DATE-TIME is {} s after anchor + own clock",
+                    seconds(date - anchor - own)
+                );
+                self.report.problem(place, what);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads and checks an initialization segment.
+fn load_init(file: &Path, uri: &str, ours: bool) -> Result<(Movie, [u8; 32]), Fault> {
+    let disk = Input::open(file).map_err(|e| Fault::new(0, format!("cannot be read: {e}")))?;
+    let bytes = disk.take(0, disk.len(), MAX_HEADER_BOX, "an initialization segment")?;
+    let movie = read_init(&bytes)?;
+    let digest: [u8; 32] = Sha256::digest(&bytes).into();
+    let named = uri
+        .rsplit('/')
+        .next()
+        .and_then(|n| n.strip_prefix("init-")?.strip_suffix(".mp4"));
+    let hex: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    if ours && named.is_some_and(|n| n != hex) {
+        return Err(Fault::new(
+            0,
+            format!("its SHA-256 begins with {hex}, its name says otherwise"),
+        ));
+    }
+    Ok((movie, digest))
+}
+
+/// An initialization segment: whole boxes, a `moov` with tracks and `mvex`, no media.
+pub(super) fn read_init(bytes: &[u8]) -> Result<Movie, Fault> {
+    let input = Input::Memory(bytes);
+    let (movie, _) = Movie::find(&input)?;
+    let mut at = 0;
+    while at < input.len() {
+        let head = BoxAt::read(&input, at)?;
+        if head.end > input.len() {
+            return Err(Fault::new(
+                at,
+                format!(
+                    "truncated: box {} should end at {}",
+                    name(head.kind),
+                    head.end
+                ),
+            ));
+        }
+        if matches!(&head.kind, b"moof" | b"mdat") {
+            return Err(Fault::new(
+                at,
+                format!("{} in an initialization segment", name(head.kind)),
+            ));
+        }
+        at = head.end;
+    }
+    if movie.tracks.is_empty() || !movie.fragmented {
+        return Err(Fault::new(0, "the moov has no tracks or no mvex"));
+    }
+    Ok(movie)
+}
+
+/// Where samples of a segment go besides the check of their time.
+pub(super) struct Feed<'f, 'm> {
+    label: &'f str,
+    against: Option<&'f mut Against<'m>>,
+}
+
+/// Decode time of every track, from segment to segment.
+#[derive(Debug, Default)]
+pub(super) struct Tracks {
+    /// By track ID; and the run that the track's last sample lies in.
+    cursors: BTreeMap<u32, (Cursor, usize)>,
+}
+
+/// What one track has in one segment. Times are nanoseconds but for `pts` in points, which are ticks.
+pub(super) struct Span {
+    pub(super) track_id: u32,
+    timescale: u32,
+    video: bool,
+    first: Point,
+    min: Point,
+    end: i128,
+    frame: i128,
+}
+
+#[derive(Clone, Copy)]
+struct Point {
+    pts: i128,
+    sync: bool,
+    fed: Fed,
+}
+
+impl Tracks {
+    /// Takes in the samples of a segment in file order.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call, each a plain fact about the segment"
+    )]
+    pub(super) fn push(
+        &mut self,
+        segment: &Segment,
+        movie: &Movie,
+        input: &Input<'_>,
+        run: usize,
+        place: &str,
+        mut feed: Option<&mut Feed<'_, '_>>,
+        report: &mut Report,
+    ) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for traf in &segment.trafs {
+            let Some(track) = movie.track(traf.track_id) else {
+                continue;
+            };
+            let scale = track.timescale;
+            for sample in &traf.samples {
+                let out = Out {
+                    sample: *sample,
+                    timescale: scale,
+                    run,
+                    place,
+                    input,
+                };
+                let fed = feed
+                    .as_deref_mut()
+                    .map(|f| f.sample(traf.track_id, &out, report))
+                    .unwrap_or_default();
+                self.step(traf.track_id, &out, fed.explained, report);
+                let point = Point {
+                    pts: sample.pts(),
+                    sync: sample.sync,
+                    fed,
+                };
+                let end = ns(sample.pts() + i128::from(sample.duration), scale);
+                let frame = ns(i128::from(sample.duration), scale);
+                match spans.iter_mut().find(|s| s.track_id == traf.track_id) {
+                    Some(span) => {
+                        if point.pts < span.min.pts {
+                            span.min = point;
+                        }
+                        span.end = span.end.max(end);
+                        span.frame = span.frame.max(frame);
+                    }
+                    None => spans.push(Span {
+                        track_id: traf.track_id,
+                        timescale: scale,
+                        video: track.is_video(),
+                        first: point,
+                        min: point,
+                        end,
+                        frame,
+                    }),
+                }
+            }
+        }
+        spans
+    }
+
+    fn step(&mut self, id: u32, out: &Out<'_>, explained: bool, report: &mut Report) {
+        let (cursor, run) = self
+            .cursors
+            .entry(id)
+            .or_insert_with(|| (Cursor::new(out.timescale), out.run));
+        cursor.rescale(out.timescale);
+        let new_run = std::mem::replace(run, out.run) != out.run;
+        match cursor.step(&out.sample) {
+            Step::Joined => {}
+            Step::Overlap(ticks) => {
+                report.problem(
+                    out.place,
+                    format!(
+                        "track {id}: decode time goes back by {ticks} ticks at {}",
+                        out.sample.dts
+                    ),
+                );
+            }
+            Step::Gap(_) if new_run => {}
+            Step::Gap(ticks) => {
+                let length = ns(ticks, out.timescale);
+                let what = format!(
+                    "track {id}: {ticks} ticks ({} s) without samples before {}",
+                    seconds(length),
+                    out.sample.dts
+                );
+                if explained || length >= PAUSE_NS {
+                    report.note(out.place, what);
+                } else {
+                    report.problem(out.place, what + ", and no DISCONTINUITY");
+                }
+            }
+        }
+        if !cursor.push(&out.sample) {
+            report.problem(
+                out.place,
+                format!(
+                    "track {id}: presentation time {} is there twice",
+                    out.sample.pts()
+                ),
+            );
+        }
+    }
+}
+
+impl Feed<'_, '_> {
+    fn sample(&mut self, track_id: u32, out: &Out<'_>, report: &mut Report) -> Fed {
+        let Some(against) = &mut self.against else {
+            return Fed::default();
+        };
+        let slot = against
+            .manifest
+            .tracks
+            .iter()
+            .position(|t| t.track_id == track_id && t.playlist == self.label);
+        match slot.and_then(|n| against.slots.get_mut(n)) {
+            Some(slot) => slot.feed(out, report),
+            None => Fed::default(),
+        }
+    }
+}
+
+/// Where a segment begins: the earliest presentation time of its tracks. A video track begins with its first sample in
+/// decode order when that is a sync sample: leading pictures of an open GOP are presented before the cut.
+struct Start {
+    pts: i128,
+    own_pts: Option<i128>,
+    take: Option<usize>,
+    video: bool,
+    frame: i128,
+}
+
+impl Start {
+    fn of(spans: &[Span]) -> Option<Self> {
+        let begins = |s: &Span| {
+            let point = if s.video && s.first.sync {
+                s.first
+            } else {
+                s.min
+            };
+            (ns(point.pts, s.timescale), point.fed)
+        };
+        let (pts, fed) = spans.iter().map(begins).min_by_key(|(pts, _)| *pts)?;
+        let frame = spans.iter().map(|s| s.frame).max()?;
+        Some(Self {
+            pts,
+            own_pts: fed.own_pts,
+            take: fed.take,
+            video: spans.iter().any(|s| s.video),
+            frame,
+        })
+    }
+}
+
+/// Nanoseconds as seconds for people.
+pub(super) fn seconds(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let ns = ns.unsigned_abs();
+    format!(
+        "{sign}{}.{:06}",
+        ns / 1_000_000_000,
+        ns % 1_000_000_000 / 1_000
+    )
+}
