@@ -228,22 +228,25 @@ impl Pass<'_, '_> {
     }
 
     fn sidx(&mut self, segment: &Segment, spans: &[Span], place: &str) {
-        let Some(index) = segment.index else { return };
-        let Some(span) = spans.iter().find(|s| s.track_id == index.reference) else {
-            return self.report.problem(
-                place,
-                format!(
+        if spans.is_empty() {
+            return;
+        }
+        for index in &segment.indexes {
+            let Some(span) = spans.iter().find(|s| s.track_id == index.reference) else {
+                let what = format!(
                     "sidx is about track {}, which has no samples here",
                     index.reference
-                ),
-            );
-        };
-        let (said, is) = (i128::from(index.earliest), span.min.pts);
-        if said * i128::from(span.timescale) != is * i128::from(index.timescale) {
-            self.report.problem(
-                place,
-                format!("sidx says it begins at {said}, it begins at {is}"),
-            );
+                );
+                self.report.problem(place, what);
+                continue;
+            };
+            let (said, is) = (i128::from(index.earliest), span.min.pts);
+            if said * i128::from(span.timescale) != is * i128::from(index.timescale) {
+                self.report.problem(
+                    place,
+                    format!("sidx says it begins at {said}, it begins at {is}"),
+                );
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! One media segment: `[styp] [sidx]? (moof mdat)+`, whole, with every byte of `mdat` in one sample.
+//! One media segment: `[styp] [sidx]* (moof mdat)+`, whole, with every byte of `mdat` in one sample.
 
 use super::boxes::{BoxAt, name};
 use super::fragment::{Traf, read_moof};
@@ -9,11 +9,11 @@ use super::report::Report;
 /// A `sidx` larger than this is refused: 65,535 references and the fields before them.
 const MAX_SIDX: u64 = 1 << 20;
 
-/// The `traf`s of a segment in file order, and its `sidx` if it has one.
+/// The `traf`s of a segment in file order, and its `sidx` boxes: at most one a track.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     pub(super) trafs: Vec<Traf>,
-    pub(super) index: Option<Index>,
+    pub(super) indexes: Vec<Index>,
 }
 
 /// What a `sidx` says about the segment.
@@ -46,8 +46,8 @@ fn walk(
         let head = whole_box(input, at)?;
         match &head.kind {
             b"styp" if at == 0 => {}
-            b"sidx" if parts == 0 && segment.index.is_none() => {
-                segment.index = Some(sidx(input, &head)?)
+            b"sidx" if parts == 0 && segment.indexes.len() < movie.tracks.len() => {
+                segment.indexes.push(sidx(input, &head)?);
             }
             b"emsg" | b"prft" => {}
             b"moof" => {
