@@ -1,0 +1,144 @@
+//! Input that lies: an answer each time, never a panic, a hang or an allocation by a claimed count.
+
+use std::fs;
+
+use proptest::prelude::*;
+use yeoul::verify::{self, MAX_FINDINGS};
+
+use crate::world::World;
+use crate::writer::{Run, VIDEO, boxed, full, head, part, words};
+use crate::{clean, finds};
+
+fn small() -> (Vec<u8>, Vec<Vec<u8>>) {
+    let world = World::new();
+    let segments = world.segments[..2].iter().map(|s| {
+        let mut short = s.clone();
+        short
+            .runs
+            .iter_mut()
+            .for_each(|r: &mut Run| r.samples.truncate(3));
+        short.bytes()
+    });
+    (world.inits[0].1.clone(), segments.collect())
+}
+
+#[test]
+fn a_stream_cut_after_every_byte_is_never_ok() {
+    let (init, segments) = small();
+    for end in 0..init.len() {
+        assert!(
+            !verify::stream(&init[..end], &segments).is_ok(),
+            "init cut at {end}"
+        );
+    }
+    for end in 0..segments[0].len() {
+        assert!(
+            !verify::stream(&init, &[segments[0][..end].to_vec()]).is_ok(),
+            "segment cut at {end}"
+        );
+    }
+    clean(&verify::stream(&init, &segments[..1]));
+}
+
+#[test]
+fn a_recording_cut_after_every_byte_gets_an_answer() {
+    let mut world = World::new();
+    let recording = &mut world.takes[0][0];
+    recording
+        .parts
+        .iter_mut()
+        .flatten()
+        .for_each(|r| r.samples.truncate(4));
+    let bytes = recording.bytes();
+    let path = world.dir.path().join("cut.mp4");
+    let two_parts_end = bytes.len();
+    let one_part_end = two_parts_end - part(&recording.parts[1]).len();
+    for end in 0..bytes.len() {
+        fs::write(&path, &bytes[..end]).unwrap();
+        let report = verify::recordings(std::slice::from_ref(&path));
+        assert_eq!(
+            report.is_ok(),
+            end == one_part_end,
+            "cut at {end}: {}",
+            report.render()
+        );
+    }
+}
+
+/// No per-sample fields, a default size, and a count that only the file's own length can deny.
+#[test]
+fn a_count_without_fields_is_held_against_the_bytes() {
+    let init = head(&[VIDEO], None, [1, 0, 0]);
+    let segment = |count: u32, size: u32| {
+        let tfhd = full(b"tfhd", 0, 0x2_0010, &words(&[1, size]));
+        let tfdt = full(b"tfdt", 1, 0, &0_u64.to_be_bytes());
+        let trun = full(b"trun", 0, 1, &words(&[count, 84]));
+        let moof = boxed(b"moof", &boxed(b"traf", &[tfhd, tfdt, trun].concat()));
+        assert_eq!(moof.len(), 76);
+        [moof, boxed(b"mdat", &[7; 10])].concat()
+    };
+    clean(&verify::stream(&init, &[segment(10, 1)]));
+    finds(
+        &verify::stream(&init, &[segment(1_048_576, 1)]),
+        &["lie outside the mdat"],
+    );
+    finds(
+        &verify::stream(&init, &[segment(1_048_577, 1)]),
+        &["claims 1048577 samples", "1048576"],
+    );
+    finds(
+        &verify::stream(&init, &[segment(u32::MAX, u32::MAX)]),
+        &["claims 4294967295 samples"],
+    );
+    finds(
+        &verify::stream(&init, &[segment(1000, 0)]),
+        &["no sample size is given"],
+    );
+}
+
+#[test]
+fn findings_are_bounded() {
+    let mut world = World::new();
+    for segment in &mut world.segments {
+        segment
+            .runs
+            .iter_mut()
+            .flat_map(|r| &mut r.samples)
+            .for_each(|s| s.duration = 0);
+    }
+    let report = world.verify();
+    assert!(report.problems.len() <= MAX_FINDINGS && !report.is_ok());
+    let last = report.render().lines().last().unwrap().to_owned();
+    assert_eq!(
+        last,
+        format!(
+            "{} problems",
+            report.problems.len() + report.problems_left_out
+        )
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn changed_bytes_never_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let (mut init, mut segments) = small();
+        let total = init.len() + segments[0].len();
+        for (index, value) in changes {
+            let at = index.index(total);
+            match at.checked_sub(init.len()) {
+                Some(at) => segments[0][at] = value,
+                None => init[at] = value,
+            }
+        }
+        let report = verify::stream(&init, &segments);
+        prop_assert!(report.problems.len() <= MAX_FINDINGS);
+        prop_assert!(report.render().ends_with('\n'));
+    }
+
+    #[test]
+    fn noise_never_panics(init in prop::collection::vec(any::<u8>(), 0..200), media in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(!verify::stream(&init, &[media]).is_ok());
+    }
+}
