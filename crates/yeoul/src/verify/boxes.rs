@@ -5,6 +5,9 @@ use super::input::{Fault, Input, to_u64};
 /// A `moov` or `moof` larger than this is refused.
 pub(super) const MAX_HEADER_BOX: u64 = 64 << 20;
 
+/// Children a box may have, and boxes that are no parts a file may have.
+pub(super) const MAX_BOXES: usize = 65_536;
+
 /// A box in a file. `end` is what the header claims and may lie past the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BoxAt {
@@ -82,6 +85,12 @@ pub(super) fn children(body: &[u8], at: u64) -> Result<Vec<Child<'_>>, Fault> {
     let mut start = at;
     let end = at + to_u64(body.len());
     while !rest.is_empty() {
+        if found.len() == MAX_BOXES {
+            return Err(Fault::new(
+                start,
+                format!("a box has more than {MAX_BOXES} children"),
+            ));
+        }
         let head = BoxAt::parse(rest, start, end)?;
         let skip = usize::try_from(head.body - start).unwrap_or(usize::MAX);
         let size = usize::try_from(head.end - start).unwrap_or(usize::MAX);

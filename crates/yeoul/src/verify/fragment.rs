@@ -7,6 +7,9 @@ use super::movie::{Defaults, Movie};
 /// Samples one `trun`, and one `moof` altogether, may claim.
 pub(super) const MAX_TRUN_SAMPLES: u32 = 1_048_576;
 
+/// `traf`s that a `moof` may have.
+pub(super) const MAX_TRAFS: usize = 1024;
+
 const NON_SYNC: u32 = 0x0001_0000;
 
 /// One sample: decode time, duration and composition offset in ticks, and where its bytes lie.
@@ -64,6 +67,12 @@ pub(super) fn read_moof(
         .iter()
         .filter(|c| c.kind == *b"traf")
     {
+        if trafs.len() == MAX_TRAFS {
+            return Err(Fault::new(
+                item.at,
+                format!("a moof has more than {MAX_TRAFS} trafs"),
+            ));
+        }
         trafs.push(reader.traf(item)?);
     }
     Ok(trafs)

@@ -31,15 +31,13 @@ pub(super) enum Input<'a> {
 
 impl Input<'_> {
     pub(super) fn open(path: &Path) -> io::Result<Input<'static>> {
-        let file = File::open(path)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() {
+        // Asked before it is opened: to open a FIFO would wait for a writer.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         }
-        Ok(Input::File {
-            file,
-            len: meta.len(),
-        })
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Input::File { file, len })
     }
 
     pub(super) fn len(&self) -> u64 {

@@ -97,19 +97,19 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// An integer, or a string of one (past 2^53), or null.
+/// An integer of 64 bits, or a string of one (past 2^53), or null.
 fn integer<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i128>, D::Error> {
     match serde_json::Value::deserialize(from)? {
         serde_json::Value::Null => Ok(None),
-        serde_json::Value::String(text) => text.parse().map(Some).map_err(D::Error::custom),
+        serde_json::Value::String(text) => text
+            .parse()
+            .map(|n: i64| Some(n.into()))
+            .map_err(D::Error::custom),
         serde_json::Value::Number(n) => {
             let whole = n
                 .as_i64()
-                .map(i128::from)
-                .or_else(|| n.as_u64().map(i128::from));
-            whole
-                .map(Some)
-                .ok_or_else(|| D::Error::custom(format!("{n} is not an integer")))
+                .ok_or_else(|| D::Error::custom(format!("{n} is not an integer")));
+            whole.map(|n| Some(n.into()))
         }
         other => Err(D::Error::custom(format!("{other} is not an integer"))),
     }

@@ -1,8 +1,11 @@
 //! `moov`: tracks, defaults of fragments, mtxi.
 
-use super::boxes::{BoxAt, Child, MAX_HEADER_BOX, child, children, name};
+use super::boxes::{BoxAt, Child, MAX_BOXES, MAX_HEADER_BOX, child, children, name};
 use super::input::{Fault, Fields, Input};
 use super::table::Tables;
+
+/// Tracks that a `moov` may have.
+pub(super) const MAX_TRACKS: usize = 256;
 
 /// What an initialization segment or the head of a recording says.
 #[derive(Debug)]
@@ -60,7 +63,10 @@ impl Movie {
         if input.len() == 0 {
             return Err(Fault::new(0, "the file is empty"));
         }
-        while at < input.len() {
+        for _ in 0..MAX_BOXES {
+            if at >= input.len() {
+                break;
+            }
             let head = BoxAt::read(input, at)?;
             if at == 0
                 && !matches!(
@@ -104,6 +110,12 @@ impl Movie {
                         return Err(Fault::new(
                             item.at,
                             format!("track ID {} is 0 or there twice", track.id),
+                        ));
+                    }
+                    if movie.tracks.len() == MAX_TRACKS {
+                        return Err(Fault::new(
+                            item.at,
+                            format!("there are more than {MAX_TRACKS} tracks"),
                         ));
                     }
                     movie.tracks.push(track);

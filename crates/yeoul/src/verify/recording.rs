@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::boxes::{BoxAt, name};
+use super::boxes::{BoxAt, MAX_BOXES, name};
 use super::fragment::{Sample, read_moof};
 use super::input::{Fault, Input};
 use super::movie::Movie;
@@ -38,6 +38,8 @@ pub(super) struct TrackSamples {
     at: u64,
     table: TableWalk,
     ready: VecDeque<Sample>,
+    /// Boxes passed that are neither `moof` nor `mdat`.
+    others: usize,
     /// Where and why reading ended before the end of the file.
     pub(super) torn: Option<Fault>,
     ended: bool,
@@ -52,6 +54,7 @@ impl TrackSamples {
             at,
             table: TableWalk::default(),
             ready: VecDeque::new(),
+            others: 0,
             torn: None,
             ended: false,
         }
@@ -113,6 +116,13 @@ impl TrackSamples {
                     input.len()
                 );
                 return Err(Fault::new(self.at, what));
+            }
+            self.others += usize::from(!matches!(&head.kind, b"moof" | b"mdat"));
+            if self.others > MAX_BOXES {
+                return Err(Fault::new(
+                    self.at,
+                    format!("there are more than {MAX_BOXES} boxes that are no parts"),
+                ));
             }
             self.at = head.end;
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::CLOCK_LIMIT_TICKS;
-use super::boxes::{BoxAt, name};
+use super::boxes::{BoxAt, MAX_BOXES, name};
 use super::compare::{saturated, ticks_up};
 use super::fragment::{Sample, read_moof};
 use super::input::Fault;
@@ -76,12 +76,20 @@ fn one(file: &Path, report: &mut Report) -> Option<Known> {
 fn parts(recording: &Recording, known: &mut Known, report: &mut Report) {
     let mut times = BTreeMap::new();
     let mut at = 0;
-    let mut found = 0_usize;
+    let (mut found, mut others) = (0_usize, 0_usize);
     while at < recording.input.len() {
         match part(recording, at, &mut times, known, report) {
             Ok((next, is_part)) => {
                 at = next;
                 found += usize::from(is_part);
+                others += usize::from(!is_part);
+                if others > MAX_BOXES {
+                    report.problem(
+                        &known.name,
+                        format!("has more than {MAX_BOXES} boxes that are no parts, by byte {at}"),
+                    );
+                    break;
+                }
             }
             Err(fault) => {
                 let left = recording.input.len() - at;

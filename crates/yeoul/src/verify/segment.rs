@@ -1,6 +1,8 @@
 //! One media segment: `[styp] [sidx]* (moof mdat)+`, whole, with every byte of `mdat` in one sample.
 
-use super::boxes::{BoxAt, name};
+use std::collections::BTreeSet;
+
+use super::boxes::{BoxAt, MAX_BOXES, name};
 use super::fragment::{Traf, read_moof};
 use super::input::{Fault, Fields, Input};
 use super::movie::Movie;
@@ -41,7 +43,7 @@ fn walk(
     segment: &mut Segment,
 ) -> Result<(), Fault> {
     let mut at = 0;
-    let mut parts = 0_usize;
+    let (mut parts, mut others) = (0_usize, 0_usize);
     while at < input.len() {
         let head = whole_box(input, at)?;
         match &head.kind {
@@ -49,7 +51,7 @@ fn walk(
             b"sidx" if parts == 0 && segment.indexes.len() < movie.tracks.len() => {
                 segment.indexes.push(sidx(input, &head)?);
             }
-            b"emsg" | b"prft" => {}
+            b"emsg" | b"prft" if others < MAX_BOXES => others += 1,
             b"moof" => {
                 let trafs = read_moof(input, &head, movie)?;
                 if head.end >= input.len() {
@@ -104,6 +106,7 @@ fn whole_box(input: &Input<'_>, at: u64) -> Result<BoxAt, Fault> {
 pub(super) fn part_faults(trafs: &[Traf], movie: &Movie, data: &BoxAt) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut runs = Vec::new();
+    let mut seen = BTreeSet::new();
     for traf in trafs {
         let mut fault = |what: String| {
             faults.push(Fault::new(
@@ -120,7 +123,7 @@ pub(super) fn part_faults(trafs: &[Traf], movie: &Movie, data: &BoxAt) -> Vec<Fa
         if traf.late_tfdt {
             fault("tfdt comes after trun".to_owned());
         }
-        if trafs.iter().filter(|t| t.track_id == traf.track_id).count() > 1 {
+        if !seen.insert(traf.track_id) {
             fault("has more than one traf in a part".to_owned());
         }
         if let Some((start, end)) = traf.runs.iter().find(|r| r.0 < data.body || r.1 > data.end) {

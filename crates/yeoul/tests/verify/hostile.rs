@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use yeoul::verify::{self, MAX_FINDINGS};
 
 use crate::world::World;
-use crate::writer::{Run, VIDEO, boxed, full, head, part, words};
+use crate::writer::{Run, Track, VIDEO, boxed, full, head, part, words};
 use crate::{clean, finds};
 
 fn small() -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -93,6 +93,61 @@ fn a_count_without_fields_is_held_against_the_bytes() {
     finds(
         &verify::stream(&init, &[segment(1000, 0)]),
         &["no sample size is given"],
+    );
+}
+
+#[test]
+fn floods_of_boxes_are_refused() {
+    let free = boxed(b"free", &[]);
+    let flood = free.repeat(70_000);
+    let (init, segments) = small();
+    finds(
+        &verify::stream(
+            &init,
+            &[[&boxed(b"emsg", &[]).repeat(70_000), &segments[0][..]].concat()],
+        ),
+        &["emsg has no place"],
+    );
+    finds(
+        &verify::stream(
+            &init,
+            &[[boxed(b"moof", &flood), boxed(b"mdat", &[])].concat()],
+        ),
+        &["more than 65536 children"],
+    );
+    finds(
+        &verify::stream(&[&flood, &init[..]].concat(), &segments),
+        &["there is no moov"],
+    );
+    let trafs = boxed(b"traf", &full(b"tfhd", 0, 0x2_0000, &words(&[1]))).repeat(2000);
+    finds(
+        &verify::stream(
+            &init,
+            &[[boxed(b"moof", &trafs), boxed(b"mdat", &[])].concat()],
+        ),
+        &["more than 1024 trafs"],
+    );
+    let many: Vec<_> = (1..=300).map(|id| Track { id, ..VIDEO }).collect();
+    finds(
+        &verify::stream(&head(&many, None, [0; 3]), &segments),
+        &["more than 256 tracks"],
+    );
+}
+
+/// To open a FIFO would wait for its writer for ever.
+#[test]
+fn a_fifo_in_place_of_a_segment_is_not_waited_on() {
+    let mut world = World::new();
+    world.segments[1].absent = true;
+    world.write();
+    let made = std::process::Command::new("mkfifo")
+        .arg(world.out().join(&world.segments[1].name))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    finds(
+        &verify::directory(&world.out(), &world.options).unwrap(),
+        &["take0-000001.m4s", "not a file"],
     );
 }
 

@@ -387,6 +387,43 @@ fn a_playlist_is_checked_without_its_manifest() {
     );
 }
 
+#[test]
+fn a_playlist_a_track_is_checked_through_the_multivariant_one() {
+    let world = World::new();
+    world.write_cmaf();
+    let report = verify::directory(&world.out(), &Options::default()).unwrap();
+    clean(&report);
+    assert_eq!(
+        (report.segments, report.boundaries.len(), report.notes.len()),
+        (16, 4, 0),
+        "{}",
+        report.render()
+    );
+    let index = world.out().join("index.m3u8");
+    let report = verify::playlist(&index).unwrap();
+    clean(&report);
+    assert_eq!((report.segments, report.distinct_inits), (16, 1));
+
+    let audio = world.out().join("audio/index.m3u8");
+    let text = fs::read_to_string(&audio).unwrap();
+    fs::write(&audio, text.replacen("#EXT-X-DISCONTINUITY\n", "", 1)).unwrap();
+    finds(
+        &verify::directory(&world.out(), &Options::default()).unwrap(),
+        &["different numbers of DISCONTINUITY"],
+    );
+    fs::write(&audio, text).unwrap();
+    let text = fs::read_to_string(&index).unwrap();
+    fs::write(&index, text.replace("audio/", "sound/")).unwrap();
+    finds(
+        &verify::directory(&world.out(), &Options::default()).unwrap(),
+        &["index.m3u8", "sound/index.m3u8"],
+    );
+    finds(
+        &verify::playlist(&index).unwrap(),
+        &["sound/index.m3u8", "cannot be read"],
+    );
+}
+
 /// Durations, sizes and flags come from `trun`, else `tfhd`, else `trex`.
 #[test]
 fn defaults_are_resolved_from_trun_to_tfhd_to_trex() {

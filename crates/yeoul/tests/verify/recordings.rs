@@ -162,3 +162,29 @@ fn each_kind_of_path_is_told_apart() {
         Err(Error::Read { .. })
     ));
 }
+
+#[test]
+fn the_command_line_is_well_formed() {
+    use clap::{Args as _, Command};
+    let command = || verify::Args::augment_args(Command::new("verify"));
+    command().debug_assert();
+    assert!(command().try_get_matches_from(["verify"]).is_err());
+    assert!(
+        command()
+            .try_get_matches_from(["verify", "out", "--deep", "--no-recordings"])
+            .is_err()
+    );
+    assert!(
+        command()
+            .try_get_matches_from([
+                "verify",
+                "out",
+                "여울",
+                "--json",
+                "--deep",
+                "--recordings",
+                "d"
+            ])
+            .is_ok()
+    );
+}

@@ -271,6 +271,35 @@ impl World {
         fs::write(out.join("yeoul.json"), self.manifest().to_string()).unwrap();
     }
 
+    /// Writes the same broadcast in the layout with a folder and a playlist for each track.
+    pub(crate) fn write_cmaf(&self) {
+        self.write();
+        let out = self.out();
+        let mut manifest = self.manifest();
+        manifest["layout"] = "cmaf".into();
+        manifest["playlists"] = json!(["video/index.m3u8", "audio/index.m3u8"]);
+        for (slot, name) in ["video", "audio"].into_iter().enumerate() {
+            let folder = out.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            manifest["tracks"][slot]["playlist"] = format!("{name}/index.m3u8").into();
+            for (file, bytes) in &self.inits {
+                fs::write(folder.join(file), bytes).unwrap();
+            }
+            for segment in self.segments.iter().filter(|s| !s.absent) {
+                let mut own = segment.clone();
+                own.runs.retain(|r| r.track == TRACKS[slot].id);
+                fs::write(folder.join(&own.name), own.bytes()).unwrap();
+                fs::remove_file(out.join(&own.name)).ok();
+            }
+            fs::write(folder.join("index.m3u8"), self.playlist()).unwrap();
+        }
+        fs::remove_file(out.join(&self.inits[0].0)).ok();
+        let multivariant = "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",URI=\"audio/index.m3u8\"\n\
+            #EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nvideo/index.m3u8\n";
+        fs::write(out.join("index.m3u8"), multivariant).unwrap();
+        fs::write(out.join("yeoul.json"), manifest.to_string()).unwrap();
+    }
+
     pub(crate) fn playlist(&self) -> String {
         let mut text = format!(
             "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
