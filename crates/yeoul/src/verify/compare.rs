@@ -201,8 +201,12 @@ impl<'m> SlotCheck<'m> {
         };
         let from = format!("sample {} of {}", first.index, self.lines[first.line].name);
         let mut left = 0_u64;
-        while self.ahead.pop_front().is_some() {
-            left += 1;
+        while !self.ahead.is_empty() {
+            left = left.saturating_add(to_u64(self.ahead.len()));
+            self.ahead.clear();
+            if let Some(source) = self.source.as_mut().filter(|s| s.samples.is_none()) {
+                left = left.saturating_add(source.drain(&self.lines[source.line].track));
+            }
             self.fill(1, report);
         }
         report.problem(
@@ -447,9 +451,20 @@ impl<'m> SlotCheck<'m> {
 }
 
 impl Source {
-    /// The next sample of the recording, kept or not; `Some(None)` when the recording is not at hand.
+    /// The next sample of the recording, kept or not. When it is not at hand: `Some(None)` for each kept sample, without
+    /// counting through what lies between, since then the counts are only claims.
     fn step(&mut self, line: &Line) -> Option<Option<Known>> {
         let Some(samples) = &mut self.samples else {
+            while line
+                .track
+                .kept
+                .get(self.range)
+                .is_some_and(|(_, to)| *to <= self.index)
+            {
+                self.range += 1;
+            }
+            let next = line.track.kept.get(self.range).map(|(from, _)| *from);
+            self.index = self.index.max(next.unwrap_or(line.track.samples));
             return (self.index < line.track.samples).then_some(None);
         };
         let sample = samples.next()?;
@@ -464,6 +479,13 @@ impl Source {
             absolute: base.is_some(),
             recording,
         }))
+    }
+
+    /// Goes to the end of a recording that is not at hand. Gives how many kept samples were left.
+    fn drain(&mut self, track: &KeptTrack) -> u64 {
+        let left = promised(track).saturating_sub(self.given);
+        (self.index, self.range, self.given) = (track.samples, track.kept.len(), promised(track));
+        left
     }
 
     /// Ranges ascend, which the manifest's check has made sure of.
@@ -484,11 +506,7 @@ impl Source {
             );
             report.problem(name, what);
         }
-        let promised = track
-            .kept
-            .iter()
-            .map(|(from, to)| to.saturating_sub(*from))
-            .fold(0, u64::saturating_add);
+        let promised = promised(track);
         if self.given != promised {
             let what = format!(
                 "{label}: yeoul.json keeps {promised} samples, {} of them are here",
@@ -521,6 +539,11 @@ fn open(line: &Line, label: &str, report: &mut Report) -> Option<TrackSamples> {
         );
     }
     Some(TrackSamples::new(Rc::new(recording), line.track.track_id))
+}
+
+fn promised(track: &KeptTrack) -> u64 {
+    let lengths = track.kept.iter().map(|(from, to)| to.saturating_sub(*from));
+    lengths.fold(0, u64::saturating_add)
 }
 
 fn within(ticks: i64) -> bool {

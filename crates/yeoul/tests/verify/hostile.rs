@@ -152,6 +152,27 @@ fn a_fifo_in_place_of_a_segment_is_not_waited_on() {
 }
 
 #[test]
+fn counts_of_a_manifest_are_not_counted_through() {
+    let mut world = World::new();
+    world.options.no_recordings = true;
+    world.write();
+    let mut manifest = world.manifest();
+    let track = &mut manifest["takes"][1]["recordings"][1]["tracks"][0];
+    track["samples"] = (u64::MAX).into();
+    track["kept"] = serde_json::json!([[0, 60], [u64::MAX / 2, u64::MAX]]);
+    fs::write(world.out().join("yeoul.json"), manifest.to_string()).unwrap();
+    let report = verify::directory(&world.out(), &world.options).unwrap();
+    finds(
+        &report,
+        &[
+            "여울-1-1.mp4",
+            "kept samples from here on are not in the output",
+        ],
+    );
+    finds(&report, &["여울-1-1.mp4", "no reason is given"]);
+}
+
+#[test]
 fn findings_are_bounded() {
     let mut world = World::new();
     for segment in &mut world.segments {
@@ -174,7 +195,7 @@ fn findings_are_bounded() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn changed_bytes_never_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
@@ -195,5 +216,29 @@ proptest! {
     #[test]
     fn noise_never_panics(init in prop::collection::vec(any::<u8>(), 0..200), media in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(!verify::stream(&init, &[media]).is_ok());
+    }
+
+    #[test]
+    fn any_text_is_a_playlist_or_is_not(lines in prop::collection::vec(
+        "(#EXT(M3U|INF|-X-MAP|-X-TARGETDURATION|-X-PROGRAM-DATE-TIME|-X-GAP|-X-STREAM-INF)[:=URI\"0-9T.%+-]{0,30})|\\PC{0,20}", 0..12)) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index.m3u8");
+        fs::write(&path, lines.join("\n")).unwrap();
+        prop_assert!(!verify::playlist(&path).unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_changed_recording_gets_an_answer(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let world = World::new();
+        let recording = &world.takes[0][0];
+        let mut bytes = recording.bytes();
+        for (index, value) in changes {
+            let at = index.index(1200.min(bytes.len()));
+            bytes[at] = value;
+        }
+        world.write();
+        fs::write(world.dir.path().join("rec").join(&recording.name), bytes).unwrap();
+        let report = verify::paths(&[world.out(), world.dir.path().join("rec")], &world.options).unwrap();
+        prop_assert!(report.problems.len() <= MAX_FINDINGS);
     }
 }
