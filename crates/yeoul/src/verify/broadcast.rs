@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::compare::{Line, SlotCheck};
+use super::compare::SlotCheck;
 use super::input::Input;
 use super::manifest::{FILE_NAME, MAX_MANIFEST, Manifest, Recorded, Take};
-use super::media::{self, Against, Inits};
+use super::media::{self, Inits};
 use super::playlist::{MAX_PLAYLIST, Playlist, local_path};
 use super::recording::Recording;
 use super::report::Report;
+use super::source::Line;
+use super::tracks::Against;
 use super::{Error, Options};
 
 /// Checks a folder with `yeoul.json`: see [`super::directory`].

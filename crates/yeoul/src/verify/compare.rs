@@ -1,18 +1,14 @@
 //! One slot of the output against the recordings: sample by sample in order, by size and by the recordings' own clock.
-//!
-//! The own clock of a sample is mtxi DTS + `tfdt` + durations within its `traf`, held exactly in *nanoticks*: ticks of the
-//! track × 10⁹. Nothing here adds up durations across parts, so a fault in the packer's running sum shows.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::rc::Rc;
 
 use super::CLOCK_LIMIT_TICKS;
 use super::fragment::Sample;
 use super::input::{Input, to_u64};
-use super::manifest::{KeptTrack, Manifest};
-use super::recording::{Recording, TrackSamples};
+use super::manifest::Manifest;
 use super::report::{Boundary, Report};
+use super::source::{Item, Known, Line, Source, open};
+use super::timeline::{SECOND, saturated, ticks_up};
 
 /// How far ahead in the recordings a sample is looked for before the output's is called wrong.
 const LOOKAHEAD: usize = 64;
@@ -20,24 +16,8 @@ const LOOKAHEAD: usize = 64;
 /// Size mismatches told one by one for each recording.
 const MAX_MISMATCHES: u32 = 4;
 
-const NANO: i128 = 1_000_000_000;
-
-/// Kinds of warnings that explain a jump of the clock.
-const JUMP_KINDS: &[&str] = &[
-    "jump", "hole", "gap", "missing", "stall", "clock", "overlap",
-];
-
-/// One recording's part in a slot.
-#[derive(Debug)]
-pub(super) struct Line {
-    pub(super) take: usize,
-    /// As the manifest names it.
-    pub(super) path: String,
-    pub(super) name: String,
-    /// Where it can be read; none when it is not at hand.
-    pub(super) place: Option<PathBuf>,
-    pub(super) track: KeptTrack,
-}
+/// Kind of the warnings that explain a jump of the clock.
+const JUMP_KINDS: &[&str] = &["jump"];
 
 /// A sample of the output.
 pub(super) struct Out<'o> {
@@ -57,32 +37,6 @@ pub(super) struct Fed {
     pub(super) take: Option<usize>,
     /// A jump before this sample is explained by a warning in the manifest.
     pub(super) explained: bool,
-}
-
-/// A sample of a recording; `None`s when the recording is not at hand.
-struct Item {
-    line: usize,
-    index: u64,
-    known: Option<Known>,
-}
-
-#[derive(Clone)]
-struct Known {
-    sample: Sample,
-    timescale: u32,
-    clock: i128,
-    /// The clock counts from an mtxi DTS, so it can be compared between recordings.
-    absolute: bool,
-    recording: Rc<Recording>,
-}
-
-struct Source {
-    line: usize,
-    samples: Option<TrackSamples>,
-    index: u64,
-    given: u64,
-    /// The kept range that `index` lies in or comes to next.
-    range: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -183,7 +137,7 @@ impl<'m> SlotCheck<'m> {
             size: out.sample.size,
         });
         let own = |k: &Known| {
-            (k.clock + i128::from(k.sample.cts) * NANO).div_euclid(i128::from(k.timescale))
+            (k.clock + i128::from(k.sample.cts) * SECOND).div_euclid(i128::from(k.timescale))
         };
         let own_pts = item.known.as_ref().filter(|k| k.absolute).map(own);
         Fed {
@@ -291,7 +245,7 @@ impl<'m> SlotCheck<'m> {
                 && known.absolute
                 && self.lines[reference.line].take == self.lines[item.line].take);
         comparable.then(|| {
-            ticks_up((out.sample.dts - reference.out) * NANO - (known.clock - reference.clock))
+            ticks_up((out.sample.dts - reference.out) * SECOND - (known.clock - reference.clock))
         })
     }
 
@@ -450,115 +404,8 @@ impl<'m> SlotCheck<'m> {
     }
 }
 
-impl Source {
-    /// The next sample of the recording, kept or not. When it is not at hand: `Some(None)` for each kept sample, without
-    /// counting through what lies between, since then the counts are only claims.
-    fn step(&mut self, line: &Line) -> Option<Option<Known>> {
-        let Some(samples) = &mut self.samples else {
-            while line
-                .track
-                .kept
-                .get(self.range)
-                .is_some_and(|(_, to)| *to <= self.index)
-            {
-                self.range += 1;
-            }
-            let next = line.track.kept.get(self.range).map(|(from, _)| *from);
-            self.index = self.index.max(next.unwrap_or(line.track.samples));
-            return (self.index < line.track.samples).then_some(None);
-        };
-        let sample = samples.next()?;
-        let recording = Rc::clone(&samples.recording);
-        let timescale = recording.movie.track(line.track.track_id)?.timescale;
-        let base = recording.movie.mtxi.map(|m| i128::from(m.dts_ns));
-        let clock = base.unwrap_or(0) * i128::from(timescale) + sample.dts * NANO;
-        Some(Some(Known {
-            sample,
-            timescale,
-            clock,
-            absolute: base.is_some(),
-            recording,
-        }))
-    }
-
-    /// Goes to the end of a recording that is not at hand. Gives how many kept samples were left.
-    fn drain(&mut self, track: &KeptTrack) -> u64 {
-        let left = promised(track).saturating_sub(self.given);
-        (self.index, self.range, self.given) = (track.samples, track.kept.len(), promised(track));
-        left
-    }
-
-    /// Ranges ascend, which the manifest's check has made sure of.
-    fn is_kept(&mut self, index: u64, kept: &[(u64, u64)]) -> bool {
-        while kept.get(self.range).is_some_and(|(_, to)| *to <= index) {
-            self.range += 1;
-        }
-        kept.get(self.range).is_some_and(|(from, _)| *from <= index)
-    }
-
-    /// Compares what was found in the recording with what the manifest says of it.
-    fn close(&self, line: &Line, manifest: &Manifest, label: &str, report: &mut Report) {
-        let (name, track) = (&line.name, &line.track);
-        if self.index != track.samples {
-            let what = format!(
-                "{label}: {} whole samples are here, yeoul.json says {}",
-                self.index, track.samples
-            );
-            report.problem(name, what);
-        }
-        let promised = promised(track);
-        if self.given != promised {
-            let what = format!(
-                "{label}: yeoul.json keeps {promised} samples, {} of them are here",
-                self.given
-            );
-            report.problem(name, what);
-        }
-        let left = self.index.saturating_sub(self.given);
-        if left > 0 && !manifest.warned(&line.path, &[]) {
-            report.problem(
-                name,
-                format!("{label}: {left} samples are not in the output and no reason is given"),
-            );
-        }
-    }
-}
-
-fn open(line: &Line, label: &str, report: &mut Report) -> Option<TrackSamples> {
-    let recording = match Recording::open(line.place.as_ref()?) {
-        Ok(recording) => recording,
-        Err(fault) => {
-            report.problem(&line.name, fault.to_string());
-            return None;
-        }
-    };
-    if recording.movie.track(line.track.track_id).is_none() {
-        report.problem(
-            &line.name,
-            format!("{label}: has no track {}", line.track.track_id),
-        );
-    }
-    Some(TrackSamples::new(Rc::new(recording), line.track.track_id))
-}
-
-fn promised(track: &KeptTrack) -> u64 {
-    let lengths = track.kept.iter().map(|(from, to)| to.saturating_sub(*from));
-    lengths.fold(0, u64::saturating_add)
-}
-
 fn within(ticks: i64) -> bool {
     ticks.unsigned_abs() <= CLOCK_LIMIT_TICKS
-}
-
-/// Nanoticks as ticks, rounded away from zero.
-pub(super) fn ticks_up(nanoticks: i128) -> i64 {
-    let whole = (nanoticks.unsigned_abs()).div_ceil(NANO.unsigned_abs());
-    let ticks = i64::try_from(whole).unwrap_or(i64::MAX);
-    if nanoticks < 0 { -ticks } else { ticks }
-}
-
-pub(super) fn saturated(ticks: i128) -> i64 {
-    i64::try_from(ticks).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX })
 }
 
 fn same_bytes(

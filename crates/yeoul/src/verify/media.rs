@@ -7,29 +7,19 @@ use std::rc::Rc;
 use sha2::{Digest as _, Sha256};
 
 use super::boxes::{BoxAt, MAX_HEADER_BOX, name};
-use super::compare::{Fed, Out, SlotCheck};
 use super::input::{Fault, Input};
-use super::manifest::Manifest;
 use super::movie::Movie;
-use super::playlist::{Entry, Playlist, SECOND, local_path};
+use super::playlist::{Entry, Playlist, local_path};
 use super::report::Report;
 use super::segment::{self, Segment};
-use super::timeline::{Cursor, Step, ns};
+use super::timeline::{SECOND, seconds};
+use super::tracks::{Against, Feed, Span, Start, Tracks};
 
 /// How far the sum of EXTINF may be from presentation time, for each discontinuity run since the sum began.
 pub(super) const EXTINF_LIMIT_NS: i128 = 1_000_000;
 
 /// How far PROGRAM-DATE-TIME may be from anchor + own clock.
 const DATE_LIMIT_NS: i128 = 1_000_000;
-
-/// A track that pauses at least this long without a DISCONTINUITY is noted; less is a problem.
-const PAUSE_NS: i128 = SECOND;
-
-/// The recordings' side of a broadcast: its manifest and a check for each of the manifest's `tracks`, in their order.
-pub(super) struct Against<'m> {
-    pub(super) manifest: &'m Manifest,
-    pub(super) slots: Vec<SlotCheck<'m>>,
-}
 
 /// What a media playlist turned out to be.
 #[derive(Debug, Default)]
@@ -358,205 +348,4 @@ pub(super) fn read_init(bytes: &[u8]) -> Result<Movie, Fault> {
         return Err(Fault::new(0, "the moov has no tracks or no mvex"));
     }
     Ok(movie)
-}
-
-/// Where samples of a segment go besides the check of their time.
-pub(super) struct Feed<'f, 'm> {
-    label: &'f str,
-    against: Option<&'f mut Against<'m>>,
-}
-
-/// Decode time of every track, from segment to segment.
-#[derive(Debug, Default)]
-pub(super) struct Tracks {
-    /// By track ID; and the run that the track's last sample lies in.
-    cursors: BTreeMap<u32, (Cursor, usize)>,
-}
-
-/// What one track has in one segment. Times are nanoseconds but for `pts` in points, which are ticks.
-pub(super) struct Span {
-    pub(super) track_id: u32,
-    timescale: u32,
-    video: bool,
-    first: Point,
-    min: Point,
-    end: i128,
-    frame: i128,
-}
-
-#[derive(Clone, Copy)]
-struct Point {
-    pts: i128,
-    sync: bool,
-    fed: Fed,
-}
-
-impl Tracks {
-    /// Takes in the samples of a segment in file order.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call, each a plain fact about the segment"
-    )]
-    pub(super) fn push(
-        &mut self,
-        segment: &Segment,
-        movie: &Movie,
-        input: &Input<'_>,
-        run: usize,
-        place: &str,
-        mut feed: Option<&mut Feed<'_, '_>>,
-        report: &mut Report,
-    ) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
-        for traf in &segment.trafs {
-            let Some(track) = movie.track(traf.track_id) else {
-                continue;
-            };
-            let scale = track.timescale;
-            for sample in &traf.samples {
-                let out = Out {
-                    sample: *sample,
-                    timescale: scale,
-                    run,
-                    place,
-                    input,
-                };
-                let fed = feed
-                    .as_deref_mut()
-                    .map(|f| f.sample(traf.track_id, &out, report))
-                    .unwrap_or_default();
-                self.step(traf.track_id, &out, fed.explained, report);
-                let point = Point {
-                    pts: sample.pts(),
-                    sync: sample.sync,
-                    fed,
-                };
-                let end = ns(sample.pts() + i128::from(sample.duration), scale);
-                let frame = ns(i128::from(sample.duration), scale);
-                match spans.iter_mut().find(|s| s.track_id == traf.track_id) {
-                    Some(span) => {
-                        if point.pts < span.min.pts {
-                            span.min = point;
-                        }
-                        span.end = span.end.max(end);
-                        span.frame = span.frame.max(frame);
-                    }
-                    None => spans.push(Span {
-                        track_id: traf.track_id,
-                        timescale: scale,
-                        video: track.is_video(),
-                        first: point,
-                        min: point,
-                        end,
-                        frame,
-                    }),
-                }
-            }
-        }
-        spans
-    }
-
-    fn step(&mut self, id: u32, out: &Out<'_>, explained: bool, report: &mut Report) {
-        let (cursor, run) = self
-            .cursors
-            .entry(id)
-            .or_insert_with(|| (Cursor::new(out.timescale), out.run));
-        cursor.rescale(out.timescale);
-        let new_run = std::mem::replace(run, out.run) != out.run;
-        match cursor.step(&out.sample) {
-            Step::Joined => {}
-            Step::Overlap(ticks) => {
-                report.problem(
-                    out.place,
-                    format!(
-                        "track {id}: decode time goes back by {ticks} ticks at {}",
-                        out.sample.dts
-                    ),
-                );
-            }
-            Step::Gap(_) if new_run => {}
-            Step::Gap(ticks) => {
-                let length = ns(ticks, out.timescale);
-                let what = format!(
-                    "track {id}: {ticks} ticks ({} s) without samples before {}",
-                    seconds(length),
-                    out.sample.dts
-                );
-                if explained || length >= PAUSE_NS {
-                    report.note(out.place, what);
-                } else {
-                    report.problem(out.place, what + ", and no DISCONTINUITY");
-                }
-            }
-        }
-        if !cursor.push(&out.sample) {
-            report.problem(
-                out.place,
-                format!(
-                    "track {id}: presentation time {} is there twice",
-                    out.sample.pts()
-                ),
-            );
-        }
-    }
-}
-
-impl Feed<'_, '_> {
-    fn sample(&mut self, track_id: u32, out: &Out<'_>, report: &mut Report) -> Fed {
-        let Some(against) = &mut self.against else {
-            return Fed::default();
-        };
-        let slot = against
-            .manifest
-            .tracks
-            .iter()
-            .position(|t| t.track_id == track_id && t.playlist == self.label);
-        match slot.and_then(|n| against.slots.get_mut(n)) {
-            Some(slot) => slot.feed(out, report),
-            None => Fed::default(),
-        }
-    }
-}
-
-/// Where a segment begins: the earliest presentation time of its tracks. A video track begins with its first sample in
-/// decode order when that is a sync sample: leading pictures of an open GOP are presented before the cut.
-struct Start {
-    pts: i128,
-    own_pts: Option<i128>,
-    take: Option<usize>,
-    video: bool,
-    frame: i128,
-}
-
-impl Start {
-    fn of(spans: &[Span]) -> Option<Self> {
-        let begins = |s: &Span| {
-            let point = if s.video && s.first.sync {
-                s.first
-            } else {
-                s.min
-            };
-            (ns(point.pts, s.timescale), point.fed)
-        };
-        let (pts, fed) = spans.iter().map(begins).min_by_key(|(pts, _)| *pts)?;
-        let frame = spans.iter().map(|s| s.frame).max()?;
-        Some(Self {
-            pts,
-            own_pts: fed.own_pts,
-            take: fed.take,
-            video: spans.iter().any(|s| s.video),
-            frame,
-        })
-    }
-}
-
-/// Nanoseconds as seconds for people.
-pub(super) fn seconds(ns: i128) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    let ns = ns.unsigned_abs();
-    format!(
-        "{sign}{}.{:06}",
-        ns / 1_000_000_000,
-        ns % 1_000_000_000 / 1_000
-    )
 }

@@ -27,8 +27,10 @@ mod recording;
 mod recordings;
 mod report;
 mod segment;
+mod source;
 mod table;
 mod timeline;
+mod tracks;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -136,7 +138,7 @@ pub fn stream(init: &[u8], segments: &[Vec<u8>]) -> Report {
             return report.finished();
         }
     };
-    let mut tracks = media::Tracks::default();
+    let mut tracks = tracks::Tracks::default();
     for (n, bytes) in segments.iter().enumerate() {
         let place = format!("segment {n}");
         let input = input::Input::Memory(bytes);

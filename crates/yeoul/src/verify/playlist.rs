@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::timeline::SECOND;
+
 /// A playlist larger than this is refused.
 pub(super) const MAX_PLAYLIST: u64 = 64 << 20;
-
-pub(super) const SECOND: i128 = 1_000_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Playlist {

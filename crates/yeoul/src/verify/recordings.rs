@@ -6,16 +6,13 @@ use std::rc::Rc;
 
 use super::CLOCK_LIMIT_TICKS;
 use super::boxes::{BoxAt, MAX_BOXES, name};
-use super::compare::{saturated, ticks_up};
 use super::fragment::{Sample, read_moof};
 use super::input::Fault;
-use super::media::seconds;
 use super::movie::Mtxi;
-use super::playlist::SECOND;
 use super::recording::{Recording, TrackSamples};
 use super::report::{Boundary, Report};
 use super::segment::part_faults;
-use super::timeline::ns;
+use super::timeline::{SECOND, ns, saturated, seconds, ticks_up};
 
 /// What is remembered of a recording to put it beside its neighbours.
 struct Known {
@@ -25,7 +22,7 @@ struct Known {
     tracks: BTreeMap<u32, (u32, i128, i128)>,
 }
 
-/// Checks recordings: see [`super::recordings`].
+/// Checks recordings: see [`super::recordings()`].
 pub(super) fn check(files: &[PathBuf]) -> Report {
     let mut report = Report {
         recordings: files.len(),

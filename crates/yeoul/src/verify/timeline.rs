@@ -3,7 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::fragment::Sample;
-use super::playlist::SECOND;
+/// Nanoseconds of a second, and so nanoticks of a tick.
+pub(super) const SECOND: i128 = 1_000_000_000;
 
 /// Presentation times remembered: more than any codec reorders.
 const PTS_WINDOW: usize = 512;
@@ -77,4 +78,26 @@ impl Cursor {
 /// Ticks as nanoseconds, rounded down.
 pub(super) fn ns(ticks: i128, timescale: u32) -> i128 {
     (ticks * SECOND).div_euclid(i128::from(timescale))
+}
+
+/// Nanoticks as ticks, rounded away from zero.
+pub(super) fn ticks_up(nanoticks: i128) -> i64 {
+    let whole = (nanoticks.unsigned_abs()).div_ceil(SECOND.unsigned_abs());
+    let ticks = i64::try_from(whole).unwrap_or(i64::MAX);
+    if nanoticks < 0 { -ticks } else { ticks }
+}
+
+pub(super) fn saturated(ticks: i128) -> i64 {
+    i64::try_from(ticks).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Nanoseconds as seconds for people.
+pub(super) fn seconds(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let ns = ns.unsigned_abs();
+    format!(
+        "{sign}{}.{:06}",
+        ns / 1_000_000_000,
+        ns % 1_000_000_000 / 1_000
+    )
 }
