@@ -9,6 +9,7 @@ use super::input::Input;
 use super::manifest::{FILE_NAME, MAX_MANIFEST, Manifest, Recorded, Take};
 use super::media::{self, Inits};
 use super::playlist::{MAX_PLAYLIST, Playlist, local_path};
+use super::presentation::{self, Timed};
 use super::recording::Recording;
 use super::report::Report;
 use super::source::Line;
@@ -47,7 +48,7 @@ pub(super) fn check(dir: &Path, options: &Options) -> Result<Report, Error> {
 
     let mut inits = Inits::new();
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut runs = Vec::new();
+    let (mut runs, mut timed) = (Vec::new(), Vec::new());
     for name in &manifest.playlists {
         let path = dir.join(name);
         files.insert(path.clone());
@@ -71,6 +72,11 @@ pub(super) fn check(dir: &Path, options: &Options) -> Result<Report, Error> {
         );
         runs.push(seen.discontinuities);
         files.extend(seen.files);
+        timed.push(Timed {
+            label: name.clone(),
+            list,
+            shown: seen.shown,
+        });
     }
     if runs.windows(2).any(|w| w[0] != w[1]) {
         report.problem(
@@ -78,6 +84,7 @@ pub(super) fn check(dir: &Path, options: &Options) -> Result<Report, Error> {
             format!("have different numbers of DISCONTINUITY: {runs:?}"),
         );
     }
+    presentation::check(&timed, Some(&manifest), &mut report);
     for slot in &mut against.slots {
         slot.finish(&mut report);
     }
@@ -144,7 +151,8 @@ fn heads(
                     .is_some_and(|(ntp, dts)| ntp - dts == anchor)
             };
             if !take.recordings.iter().any(fits) {
-                report.problem(
+                // Not wrong: `--offset` moves it, and it stays when recordings go.
+                report.note(
                     FILE_NAME,
                     format!(
                         "take {}: the anchor is NTP - DTS of none of its recordings",

@@ -1,4 +1,4 @@
-//! One media playlist and its segments: structure, decode time, EXTINF, dates and independence.
+//! One media playlist and its segments: structure, decode time and independence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,16 +10,11 @@ use super::boxes::{BoxAt, MAX_HEADER_BOX, name};
 use super::input::{Fault, Input};
 use super::movie::Movie;
 use super::playlist::{Entry, Playlist, local_path};
+use super::presentation::Shown;
 use super::report::Report;
 use super::segment::{self, Segment};
-use super::timeline::{SECOND, seconds};
-use super::tracks::{Against, Feed, Span, Start, Tracks};
-
-/// How far the sum of EXTINF may be from presentation time, for each discontinuity run since the sum began.
-pub(super) const EXTINF_LIMIT_NS: i128 = 1_000_000;
-
-/// How far PROGRAM-DATE-TIME may be from anchor + own clock.
-const DATE_LIMIT_NS: i128 = 1_000_000;
+use super::timeline::SECOND;
+use super::tracks::{Against, Feed, Span, Tracks};
 
 /// What a media playlist turned out to be.
 #[derive(Debug, Default)]
@@ -27,6 +22,8 @@ pub(super) struct Seen {
     pub(super) discontinuities: usize,
     /// Files that it names, as paths from the folder of the broadcast where they can be read.
     pub(super) files: BTreeSet<std::path::PathBuf>,
+    /// When each entry is presented.
+    pub(super) shown: Vec<Option<Shown>>,
 }
 
 /// Digests of initialization segments.
@@ -52,13 +49,10 @@ pub(super) fn check(
         movies: BTreeMap::new(),
         tracks: Tracks::default(),
         seen: Seen::default(),
-        elapsed: 0,
-        base: None,
         map: None,
     };
-    let last = list.entries.iter().rposition(|e| !e.gap);
     for (n, entry) in list.entries.iter().enumerate() {
-        pass.entry(entry, n == 0, Some(n) == last);
+        pass.entry(entry, n == 0);
     }
     pass.seen
 }
@@ -100,63 +94,45 @@ struct Pass<'p, 'm> {
     movies: BTreeMap<String, Option<Rc<Movie>>>,
     tracks: Tracks,
     seen: Seen,
-    /// Sum of EXTINF before the entry at hand.
-    elapsed: i128,
-    base: Option<Base>,
     map: Option<String>,
 }
 
-/// Where a sum of EXTINF began: then, and at which presentation time.
-#[derive(Clone, Copy)]
-struct Base {
-    elapsed: i128,
-    start: i128,
-    run: usize,
-}
-
 impl Pass<'_, '_> {
-    fn entry(&mut self, entry: &Entry, first: bool, last: bool) {
-        let place = format!("{} ({}:{})", entry.uri, self.label, entry.line);
-        if entry.discontinuity && !first {
-            self.seen.discontinuities += 1;
-            if self.against.is_none() {
-                self.base = None;
-            }
-        }
-        let new_run = first || entry.discontinuity;
+    fn entry(&mut self, entry: &Entry, first: bool) {
+        self.seen.discontinuities += usize::from(entry.discontinuity && !first);
+        let mut shown = None;
         if !entry.gap {
             self.report.segments += 1;
-            self.segment(entry, &place, new_run, last);
+            shown = self.segment(entry, &entry.place(self.label));
         } else if let Some(file) = local_path(self.path, &entry.uri) {
             self.seen.files.insert(file);
         }
-        self.elapsed += entry.duration;
+        self.seen.shown.push(shown);
     }
 
-    fn segment(&mut self, entry: &Entry, place: &str, new_run: bool, last: bool) {
+    fn segment(&mut self, entry: &Entry, place: &str) -> Option<Shown> {
         if self.map.is_some() && self.map != entry.map && !entry.discontinuity {
             self.report
                 .problem(place, "a new EXT-X-MAP without a DISCONTINUITY");
         }
         self.map.clone_from(&entry.map);
-        let Some(movie) = self.movie(entry, place) else {
-            return;
-        };
+        let movie = self.movie(entry, place)?;
         let Some(file) = local_path(self.path, &entry.uri) else {
             self.report.problem(
                 place,
                 "is not a file beside the playlist, it cannot be checked",
             );
-            return;
+            return None;
         };
-        let input = match Input::open(&file) {
+        let opened = Input::open(&file);
+        self.seen.files.insert(file);
+        let input = match opened {
             Ok(input) => input,
             Err(e) => {
-                self.seen.files.insert(file);
-                return self.report.problem(place, format!("cannot be read: {e}"));
+                self.report.problem(place, format!("cannot be read: {e}"));
+                return None;
             }
         };
-        self.seen.files.insert(file);
         let segment = segment::read(&input, &movie, place, self.report);
         let run = self.seen.discontinuities;
         let against = self.against.as_deref_mut();
@@ -174,17 +150,13 @@ impl Pass<'_, '_> {
             self.report,
         );
         self.sidx(&segment, &spans, place);
-        let Some(start) = Start::of(&spans) else {
-            return;
-        };
-        self.timing(entry, &spans, &start, place, last);
-        self.date(entry, &start, place, new_run);
         if self.independent && spans.iter().any(|s| s.video && !s.first.sync) {
             self.report.problem(
                 place,
                 "does not begin with a sync sample, INDEPENDENT-SEGMENTS promises so",
             );
         }
+        Shown::of(&spans)
     }
 
     fn movie(&mut self, entry: &Entry, place: &str) -> Option<Rc<Movie>> {
@@ -237,64 +209,6 @@ impl Pass<'_, '_> {
                     format!("sidx says it begins at {said}, it begins at {is}"),
                 );
             }
-        }
-    }
-
-    fn timing(&mut self, entry: &Entry, spans: &[Span], start: &Start, place: &str, last: bool) {
-        let run = self.seen.discontinuities;
-        // Without video a segment begins with the first frame at or after the cut, up to a frame late.
-        let frame = if start.video { 0 } else { start.frame };
-        let fresh = Base {
-            elapsed: self.elapsed,
-            start: start.pts,
-            run,
-        };
-        let base = *self.base.get_or_insert(fresh);
-        let runs = i128::try_from(run - base.run + 1).unwrap_or(i128::MAX);
-        let limit = EXTINF_LIMIT_NS * runs + frame;
-        let (said, is) = (self.elapsed - base.elapsed, start.pts - base.start);
-        if (said - is).abs() > limit {
-            let what = format!(
-                "EXTINF up to here make {} s, it is presented at {} s",
-                seconds(said),
-                seconds(is)
-            );
-            self.report.problem(place, what);
-            self.base = Some(fresh);
-        }
-        let ends = || spans.iter().map(|s| s.end - start.pts);
-        if let (true, Some(least), Some(most)) = (last, ends().min(), ends().max())
-            && (entry.duration < least - limit || entry.duration > most + limit)
-        {
-            let what = format!(
-                "EXTINF is {} s, the segment lasts {} s",
-                seconds(entry.duration),
-                seconds(most)
-            );
-            self.report.problem(place, what);
-        }
-    }
-
-    fn date(&mut self, entry: &Entry, start: &Start, place: &str, new_run: bool) {
-        let Some(against) = self.against.as_deref() else {
-            return;
-        };
-        let Some(anchor) = start.take.and_then(|t| against.manifest.takes[t].anchor_ns) else {
-            return;
-        };
-        match (entry.date, start.own_pts) {
-            (None, _) if new_run => self.report.problem(
-                place,
-                "has no PROGRAM-DATE-TIME, though its take has an anchor",
-            ),
-            (Some(date), Some(own)) if (date - anchor - own).abs() > DATE_LIMIT_NS => {
-                let what = format!(
-                    "PROGRAM-DATE-TIME is {} s after anchor + own clock",
-                    seconds(date - anchor - own)
-                );
-                self.report.problem(place, what);
-            }
-            _ => {}
         }
     }
 }

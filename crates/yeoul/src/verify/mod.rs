@@ -10,8 +10,8 @@
 //! |---|---|
 //! | output time against the recordings' own clock, at each boundary and inside | 2 ticks ([`CLOCK_LIMIT_TICKS`]) |
 //! | end of a sample against decode time of the next, in each track | 0 ticks, but at a DISCONTINUITY and where a track pauses for 1 s or more |
-//! | sum of EXTINF against presentation time | 1 ms for each discontinuity run; a segment without video may begin a frame later |
-//! | PROGRAM-DATE-TIME against anchor + own clock | 1 ms |
+//! | sum of EXTINF against presentation time, of the playlist or of all that are cut together | 1 ms since the first segment; where there is no video a segment may begin a frame later |
+//! | PROGRAM-DATE-TIME against anchor + own clock | 1 ms and 2 ticks |
 
 mod boxes;
 mod broadcast;
@@ -23,6 +23,7 @@ mod manifest;
 mod media;
 mod movie;
 mod playlist;
+mod presentation;
 mod recording;
 mod recordings;
 mod report;
@@ -92,10 +93,7 @@ pub fn playlist(path: &Path) -> Result<Report> {
             .display()
             .to_string()
     };
-    let mut inits = media::Inits::new();
-    if !list.is_multivariant() {
-        media::check(path, &label(path), &list, None, &mut inits, &mut report);
-    }
+    let mut lists = Vec::new();
     for uri in &list.variants {
         let Some(file) = playlist::local_path(path, uri) else {
             report.problem(
@@ -111,8 +109,18 @@ pub fn playlist(path: &Path) -> Result<Report> {
             report.problem(uri, "is multivariant itself");
             continue;
         }
-        media::check(&file, uri, &list, None, &mut inits, &mut report);
+        lists.push((file, uri.clone(), list));
     }
+    if !list.is_multivariant() {
+        lists.push((path.to_owned(), label(path), list));
+    }
+    let mut inits = media::Inits::new();
+    let mut timed = Vec::new();
+    for (file, label, list) in lists {
+        let shown = media::check(&file, &label, &list, None, &mut inits, &mut report).shown;
+        timed.push(presentation::Timed { label, list, shown });
+    }
+    presentation::check(&timed, None, &mut report);
     report.distinct_inits = inits.len();
     Ok(report.finished())
 }

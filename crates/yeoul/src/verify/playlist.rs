@@ -124,6 +124,13 @@ impl Playlist {
     }
 }
 
+impl Entry {
+    /// How findings name it: the URI, and the line of the playlist `label`.
+    pub(super) fn place(&self, label: &str) -> String {
+        format!("{} ({label}:{})", self.uri, self.line)
+    }
+}
+
 /// A URI of a playlist as a path beside it. Only local, relative URIs can be checked.
 pub(super) fn local_path(playlist: &Path, uri: &str) -> Option<PathBuf> {
     if uri.contains("://") || uri.starts_with('/') || uri.contains('\0') {

@@ -176,35 +176,3 @@ impl Feed<'_, '_> {
         }
     }
 }
-
-/// Where a segment begins: the earliest presentation time of its tracks. A video track begins with its first sample in
-/// decode order when that is a sync sample: leading pictures of an open GOP are presented before the cut.
-pub(super) struct Start {
-    pub(super) pts: i128,
-    pub(super) own_pts: Option<i128>,
-    pub(super) take: Option<usize>,
-    pub(super) video: bool,
-    pub(super) frame: i128,
-}
-
-impl Start {
-    pub(super) fn of(spans: &[Span]) -> Option<Self> {
-        let begins = |s: &Span| {
-            let point = if s.video && s.first.sync {
-                s.first
-            } else {
-                s.min
-            };
-            (ns(point.pts, s.timescale), point.fed)
-        };
-        let (pts, fed) = spans.iter().map(begins).min_by_key(|(pts, _)| *pts)?;
-        let frame = spans.iter().map(|s| s.frame).max()?;
-        Some(Self {
-            pts,
-            own_pts: fed.own_pts,
-            take: fed.take,
-            video: spans.iter().any(|s| s.video),
-            frame,
-        })
-    }
-}

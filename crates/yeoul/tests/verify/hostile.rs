@@ -217,6 +217,10 @@ proptest! {
     fn noise_never_panics(init in prop::collection::vec(any::<u8>(), 0..200), media in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(!verify::stream(&init, &[media]).is_ok());
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn any_text_is_a_playlist_or_is_not(lines in prop::collection::vec(
