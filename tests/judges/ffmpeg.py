@@ -21,6 +21,11 @@ LIMITS = [
         ("#EXT-X-GAP", 1),
         "it does not know EXT-X-GAP and takes a kept gap of more than ten seconds for a fault",
     ),
+    (
+        r"Application provided invalid, non monotonically increasing dts to muxer in stream #: # >= #",
+        ("#EXT-X-GAP", 1),
+        "it closes a gap of more than ten seconds itself and rounds pictures to 1/30 s anew; silent with -copyts",
+    ),
 ]
 
 

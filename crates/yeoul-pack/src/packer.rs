@@ -379,6 +379,10 @@ impl Packer {
         }
         if let Some(open) = self.open.back_mut() {
             open.latest = open.latest.max(placed.pts());
+            if let Some(last) = open.samples.last_mut().filter(|_| !placed.gap_before) {
+                // Only samples left out between them can part two samples that no gap parts: the first lasts longer.
+                last.duration = u32::try_from(placed.dts - last.dts).unwrap_or(last.duration);
+            }
             open.samples.push(placed);
         }
         if sync {

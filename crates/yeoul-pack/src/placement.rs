@@ -141,12 +141,20 @@ impl Timeline {
         }
     }
 
-    /// A hole inside a take was closed: what follows moves forward.
-    pub(crate) fn close_hole(&self, shift: Shift, hole: (Time, Time)) -> Shift {
+    /// A hole inside a take is closed: what follows moves forward, but no track before its own end in decode time (`parted`
+    /// is how far that is; reordered pictures are decoded early).
+    pub(crate) fn close_hole(
+        &self,
+        shift: Shift,
+        hole: (Time, Time),
+        parted: Option<Time>,
+    ) -> Shift {
         if self.gaps == Gaps::Keep {
             return shift;
         }
-        let length = hole.1.minus(hole.0).floor(shift.per_second);
+        let presented = hole.1.minus(hole.0);
+        let length = parted.map_or(presented, |parted| parted.min(presented));
+        let length = length.floor(shift.per_second).max(0);
         Shift {
             steps: shift.steps - length,
             ..shift
@@ -282,7 +290,9 @@ mod tests {
             Time::new(906_000, 90_000)
         );
         let hole = (Time::new(90_000, 90_000), Time::new(270_000, 90_000));
-        let closed = timeline.close_hole(shift, hole);
+        let closed = timeline.close_hole(shift, hole, None);
         assert_eq!(shift.ticks(90_000) - closed.ticks(90_000), 180_000);
+        let closed = timeline.close_hole(shift, hole, Some(Time::new(174_000, 90_000)));
+        assert_eq!(shift.ticks(90_000) - closed.ticks(90_000), 174_000);
     }
 }

@@ -51,6 +51,17 @@ pub struct Piece {
     pub ranges: Vec<PayloadRange>,
 }
 
+impl Piece {
+    /// Decode time at which the last sample ends.
+    pub fn decode_end(&self) -> i64 {
+        let ticks = self
+            .samples
+            .iter()
+            .fold(0u64, |sum, sample| sum + u64::from(sample.duration));
+        self.decode_time.saturating_add_unsigned(ticks)
+    }
+}
+
 /// Bytes of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayloadRange {

@@ -28,6 +28,15 @@ struct InHand {
     report: TakeReport,
     /// Latest end of anything, on the take's clock.
     end: Option<Time>,
+    /// By kept track: where its last sample ends in decode time.
+    decoded_until: Vec<Option<i64>>,
+}
+
+impl InHand {
+    /// Ticks of a kept track.
+    fn time(&self, slot: usize, ticks: i64) -> Option<Time> {
+        Some(Time::new(ticks, self.packer.inits(slot).first()?.timescale))
+    }
 }
 
 impl<O: Output> Lane<'_, O> {
@@ -106,6 +115,7 @@ impl<O: Output> Lane<'_, O> {
     ) -> Result<(), PackError<O::Error>> {
         let zero = Time::new(0, 1);
         let mut hand = InHand {
+            decoded_until: vec![None; kept.len()],
             kept,
             packer: Packer::new(self.options.cut, tracks),
             shift,
@@ -281,6 +291,7 @@ impl<O: Output> Lane<'_, O> {
         hand.packer.finish();
         self.drain(hand)?;
         hand.packer.restart(tracks);
+        hand.decoded_until.fill(None);
         let message = "a track's timescale differs from the recording before: the timeline goes on with a discontinuity";
         self.warn(Warning::of(
             WarningKind::EntryChanged,
@@ -346,7 +357,8 @@ impl<O: Output> Lane<'_, O> {
     /// Places a segment and writes its files.
     fn segment(&mut self, hand: &mut InHand, segment: &Segment) -> Result<(), PackError<O::Error>> {
         if let Some(hole) = segment.hole_before {
-            hand.shift = self.timeline.close_hole(hand.shift, hole);
+            let parted = decode_gap(hand, segment);
+            hand.shift = self.timeline.close_hole(hand.shift, hole, parted);
         }
         let shift = hand.shift;
         if hand.end.is_none() {
@@ -354,10 +366,15 @@ impl<O: Output> Lane<'_, O> {
             hand.report.start = shift.apply(segment.start);
         }
         hand.report.end = shift.apply(segment.end);
-        hand.end = hand
-            .end
-            .max(Some(segment.end))
-            .max(decode_end(hand, segment));
+        hand.end = hand.end.max(Some(segment.end));
+        for (slot, pieces) in segment.tracks.iter().enumerate() {
+            let Some(end) = pieces.last().map(Piece::decode_end) else {
+                continue;
+            };
+            hand.decoded_until[slot] = Some(end);
+            // Nothing of a later take may be decoded before it.
+            hand.end = hand.end.max(hand.time(slot, end));
+        }
 
         let inits: Vec<TrackInit> = (0..hand.kept.len())
             .map(|slot| hand.packer.inits(slot)[segment.inits[slot] as usize].clone())
@@ -459,23 +476,17 @@ impl<O: Output> Lane<'_, O> {
     }
 }
 
-/// When the last sample of a segment ends in decode time: nothing of a later take may begin before.
-fn decode_end(hand: &InHand, segment: &Segment) -> Option<Time> {
-    let ends = segment
+/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time.
+fn decode_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
+    let gaps = segment
         .tracks
         .iter()
         .enumerate()
         .filter_map(|(slot, pieces)| {
-            let piece = pieces.last()?;
-            let ticks: u64 = piece
-                .samples
-                .iter()
-                .map(|sample| u64::from(sample.duration))
-                .sum();
-            let end = piece.decode_time.saturating_add_unsigned(ticks);
-            Some(Time::new(end, hand.packer.inits(slot).first()?.timescale))
+            let until = hand.decoded_until[slot]?;
+            hand.time(slot, pieces.first()?.decode_time.saturating_sub(until))
         });
-    ends.max()
+    gaps.min()
 }
 
 /// The first bytes of a sample.
