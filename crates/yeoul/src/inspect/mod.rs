@@ -85,6 +85,14 @@ pub enum InspectError {
     /// The file cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The file is being rewritten: a header that was whole no longer is.
+    #[error("{name}: changed while it was read ({fault}); inspect it again")]
+    Changed {
+        /// The source's name.
+        name: String,
+        /// What is wrong now.
+        fault: String,
+    },
     /// The report cannot be written.
     #[error("the report cannot be written: {0}")]
     Write(#[source] io::Error),
@@ -107,8 +115,11 @@ pub fn inspect(
     done.map_err(|stop| match stop {
         Stop::Source(error) => InspectError::Source(error),
         Stop::Write(error) => InspectError::Write(error),
-        // `run` keeps every fault for the end of the report.
-        Stop::Fault(fault) => InspectError::Write(io::Error::other(fault.to_string())),
+        // The walk keeps its fault for the end of the report; one that only a second look at the headers sees is new.
+        Stop::Fault(fault) => InspectError::Changed {
+            name: source.name().to_owned(),
+            fault: fault.to_string(),
+        },
     })
 }
 

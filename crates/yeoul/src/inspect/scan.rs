@@ -301,12 +301,18 @@ pub(super) fn next_box(source: &dyn Source, offset: u64) -> Result<Option<TopBox
     if left == 0 {
         return Ok(None);
     }
+    // A 64-bit size is read only where there is one: what follows a short header may be payload.
     let mut probe = [0; HEADER_PROBE];
-    let len = usize::try_from(left)
-        .unwrap_or(HEADER_PROBE)
-        .min(HEADER_PROBE);
-    source.read_exact_at(&mut probe[..len], offset)?;
-    let header = BoxHeader::parse(&probe[..len], offset)?;
+    let short = left.min(8);
+    let mut have = usize::try_from(short).unwrap_or(8);
+    source.read_exact_at(&mut probe[..have], offset)?;
+    if probe[..4] == [0, 0, 0, 1] && left > short {
+        let end = usize::try_from(left).unwrap_or(HEADER_PROBE);
+        let end = end.min(HEADER_PROBE);
+        source.read_exact_at(&mut probe[have..end], offset + short)?;
+        have = end;
+    }
+    let header = BoxHeader::parse(&probe[..have], offset)?;
     let size = header.size.unwrap_or(left).max(header.header_len);
     Ok(Some(TopBox {
         header,
