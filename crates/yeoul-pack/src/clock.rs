@@ -9,7 +9,7 @@ use yeoul_isobmff::moof::{FragmentSample, NON_SYNC};
 use crate::warning::WarningKind;
 
 /// Ticks by which the sum of durations and a recording's own clock may differ: two floors of MediaMTX's, and ours.
-pub const ROUNDING: i64 = 2;
+pub(crate) const ROUNDING: i64 = 2;
 
 /// A sample at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub(crate) struct Clock {
     durations: Durations,
     gap_next: bool,
     expect_hole: bool,
+    first_run: bool,
+    pub(crate) boundary: Option<i64>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -88,6 +90,8 @@ impl Clock {
             durations: Durations::default(),
             gap_next: false,
             expect_hole: false,
+            first_run: false,
+            boundary: None,
             notices: Vec::new(),
         }
     }
@@ -96,6 +100,8 @@ impl Clock {
     pub(crate) fn begin_recording(&mut self, after_missing: bool) {
         self.durations = Durations::default();
         self.expect_hole |= after_missing;
+        self.first_run = true;
+        self.boundary = None;
     }
 
     /// A run of samples whose first lies at `own` on the recordings' clock (`None`: it goes on). Must come before its
@@ -112,6 +118,9 @@ impl Clock {
         let Some(own) = own else { return };
         let jump = own.saturating_sub(self.skew).saturating_sub(next);
         let hole_expected = std::mem::take(&mut self.expect_hole);
+        if std::mem::take(&mut self.first_run) {
+            self.boundary = Some(jump);
+        }
         if jump.abs() <= ROUNDING {
             return;
         }

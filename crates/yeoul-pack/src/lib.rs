@@ -1,16 +1,36 @@
 //! Recordings to init and segments on one exact timeline, without touching payload.
 
+mod catalogue;
 mod clock;
+mod input;
+mod lane;
+mod layout;
 mod packer;
+mod placement;
+mod playlist;
 mod recording;
 mod scan;
 mod segment;
+mod select;
 mod time;
 mod warning;
 
+pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
+pub use input::{FileInput, Input, MemoryInput};
+pub use lane::{
+    Boundary, FORMAT_VERSION, LaneReport, Output, OutputFile, PackError, PackOptions,
+    RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
+};
+pub use layout::{Layout, LayoutError, LayoutProblem, init, track_id};
 pub use packer::{CutOptions, Packer, ReadHead};
+pub use placement::{Gaps, MAX_OVERLAP, Shift};
+pub use playlist::{
+    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, Variant,
+    media_playlist, multivariant_playlist, rfc3339,
+};
 pub use recording::{MAX_BOXES_BEFORE_MOOV, Recording, RecordingError};
 pub use scan::{Parts, Run};
 pub use segment::{Dropped, Event, PayloadRange, Piece, Segment, TrackInit};
+pub use select::{Kept, Rendition, Selector, SelectorError};
 pub use time::{NANOS, Time, ns_from_ticks, ticks_from_ns};
 pub use warning::{Warning, WarningKind};

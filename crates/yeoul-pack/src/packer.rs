@@ -17,7 +17,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use yeoul_isobmff::codec::{AccessUnit, NalCodec, Picture};
+use yeoul_isobmff::codec::{AccessUnit, NalCodec, Picture, SYNC_SAMPLE_HEAD};
 use yeoul_isobmff::moof::FragmentSample;
 use yeoul_isobmff::movie::{Handler, Track};
 
@@ -60,8 +60,11 @@ impl Default for CutOptions {
     }
 }
 
-/// Reads the first bytes of a sample; at most as many as the sample has.
-pub type ReadHead<'a, E> = &'a mut dyn FnMut(&FragmentSample) -> Result<Bytes, E>;
+/// Reads the first bytes of a sample: as many as asked for, or all that it has.
+pub type ReadHead<'a, E> = &'a mut dyn FnMut(&FragmentSample, usize) -> Result<Bytes, E>;
+
+/// Enough of a sync sample's head in most streams: parameter sets and the first slice's type.
+const SHORT_HEAD: usize = 512;
 
 /// Cuts a take into segments.
 #[derive(Debug)]
@@ -203,6 +206,24 @@ impl Packer {
         self.ready.pop_front()
     }
 
+    /// After [`Packer::finish`]: goes on with other tracks (a timescale changed). What comes now begins anew.
+    pub fn restart(&mut self, tracks: Vec<TrackInit>) {
+        *self = Self {
+            ready: std::mem::take(&mut self.ready),
+            recording: self.recording,
+            last_name: self.last_name,
+            previous_end: self.previous_end,
+            dropped: std::mem::take(&mut self.dropped),
+            events: std::mem::take(&mut self.events),
+            ..Self::new(self.options, tracks)
+        };
+    }
+
+    /// How far the clock of the recording in hand was from the sum of durations where it began, in ticks of a slot.
+    pub fn boundary(&self, slot: usize) -> Option<i64> {
+        self.slots.get(slot)?.clock.boundary
+    }
+
     /// Samples left out since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.dropped)
@@ -254,8 +275,10 @@ impl Packer {
                 open: false,
             }));
         };
-        let bytes = head(sample)?;
-        let unit = AccessUnit::read(&bytes, codec, length_size);
+        let mut unit = AccessUnit::read(&head(sample, SHORT_HEAD)?, codec, length_size);
+        if unit.picture.is_none() && sample.size as usize > SHORT_HEAD {
+            unit = AccessUnit::read(&head(sample, SYNC_SAMPLE_HEAD)?, codec, length_size);
+        }
         let in_band = state.apply_entry(Some(&unit.sets));
         self.note_entry_change(slot, before, in_band);
         Ok(Some(match unit.picture {

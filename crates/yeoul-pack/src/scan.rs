@@ -44,6 +44,7 @@ pub struct Parts<'a> {
     position: u64,
     usable: u64,
     parts: u64,
+    torn_parts: u64,
     dropped: u64,
     samples: Vec<FragmentSample>,
     warnings: Vec<Warning>,
@@ -95,6 +96,7 @@ impl<'a> Parts<'a> {
             position: recording.body,
             usable,
             parts: 0,
+            torn_parts: 0,
             dropped: 0,
             samples: Vec::new(),
             warnings,
@@ -125,6 +127,11 @@ impl<'a> Parts<'a> {
     /// Parts given out so far.
     pub fn count(&self) -> u64 {
         self.parts
+    }
+
+    /// Parts that are there to the last byte.
+    pub fn whole(&self) -> u64 {
+        self.parts - self.torn_parts
     }
 
     /// Bytes up to the end of what can be used: less than the file when it is torn or ends in zeros.
@@ -163,6 +170,7 @@ impl<'a> Parts<'a> {
         }
         if len > left {
             let what = format!("'{}' claims {len} bytes, {left} are there", header.kind);
+            self.torn_parts = u64::from(header.kind == FourCc(*b"mdat")).min(self.parts);
             self.torn(at, &what);
             return Ok(false);
         }

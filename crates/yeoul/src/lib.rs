@@ -1,3 +1,5 @@
-//! A media engine: repack recordings into HLS, CMAF and MP4 without re-encoding.
+//! The command line of Yeoul as a library: each command takes parsed arguments and returns an exit code.
 
 pub mod inspect;
+pub mod repack;
+pub mod verify;

@@ -76,9 +76,14 @@ pub struct TrackExtends {
 impl Track {
     /// The language as three letters, `und` when it is not a code.
     pub fn language_code(&self) -> String {
+        Self::language_letters(self.language)
+    }
+
+    /// A packed language (ISO/IEC 14496-12 §8.4.2) as three letters, `und` when it is not a code.
+    pub fn language_letters(packed: u16) -> String {
         let letters: String = (0..3)
             .rev()
-            .map(|i| char::from(((self.language >> (5 * i)) & 0x1F) as u8 + 0x60))
+            .map(|i| char::from(((packed >> (5 * i)) & 0x1F) as u8 + 0x60))
             .collect();
         if letters.bytes().all(|b| b.is_ascii_lowercase()) {
             letters

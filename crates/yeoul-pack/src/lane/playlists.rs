@@ -1,0 +1,212 @@
+use super::{
+    Lane, LaneReport, Output, PackError, PlacedSegment, TrackReport, folder, inline, join,
+};
+use crate::layout::{Layout, track_id};
+use crate::playlist::{
+    AudioRendition, GAP_URI, PlaylistEntry, Variant, media_playlist, multivariant_playlist,
+};
+use crate::time::Time;
+use yeoul_isobmff::movie::{Handler, Track};
+use yeoul_isobmff::write::{Brands, styp};
+
+impl<O: Output> Lane<'_, O> {
+    /// Writes the playlists: all segments are there by now.
+    pub(super) fn finish(mut self) -> Result<LaneReport, PackError<O::Error>> {
+        self.report.segments = self.segments.len();
+        if let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) {
+            self.report.duration = Some(last.end.minus(first.start));
+        }
+        self.apply_dropped();
+        if self.segments.is_empty() {
+            return Ok(self.report);
+        }
+        let layout = self.options.layout;
+        let slots: Vec<usize> = match layout {
+            Layout::Muxed => vec![0],
+            Layout::Cmaf => self.tracks.keys().copied().collect(),
+        };
+        for slot in &slots {
+            let folder = folder(layout, *slot);
+            let entries = entries(&self.segments, *slot);
+            let playlist = media_playlist(&entries);
+            let name = join(&folder, "index.m3u8");
+            if playlist.has_gaps {
+                let brands = if layout == Layout::Muxed {
+                    Brands::MUXED_SEGMENT
+                } else {
+                    Brands::CMAF_SEGMENT
+                };
+                self.write(join(&folder, GAP_URI), inline(styp(&brands)?)?)?;
+            }
+            self.write(name.clone(), inline(playlist.text)?)?;
+            self.report.playlists.push(name);
+        }
+        self.describe_tracks(layout);
+        if layout == Layout::Cmaf {
+            let text = self.multivariant();
+            self.write("index.m3u8".to_owned(), inline(text)?)?;
+        }
+        Ok(self.report)
+    }
+
+    /// Tells each recording's report which of its samples were left out.
+    fn apply_dropped(&mut self) {
+        for (take, recording, slot, range) in std::mem::take(&mut self.report.dropped) {
+            let recordings = self
+                .report
+                .takes
+                .get_mut(take)
+                .map(|take| &mut take.recordings);
+            let tracks = recordings
+                .and_then(|all| all.get_mut(recording))
+                .map(|r| &mut r.tracks);
+            if let Some(track) = tracks.and_then(|all| all.iter_mut().find(|t| t.slot == slot)) {
+                track.dropped.push(range);
+                track.dropped.sort_unstable();
+            }
+        }
+    }
+
+    fn describe_tracks(&mut self, layout: Layout) {
+        self.report.tracks = self
+            .tracks
+            .iter()
+            .map(|(slot, summary)| TrackReport {
+                slot: *slot,
+                kind: if summary.init.handler == Handler::Video {
+                    "video"
+                } else {
+                    "audio"
+                },
+                track_id: track_id(*slot),
+                playlist: join(&folder(layout, *slot), "index.m3u8"),
+                codec: summary.codecs.first().cloned().unwrap_or_default(),
+                timescale: summary.init.timescale,
+                language: Track::language_letters(summary.init.language),
+            })
+            .collect();
+    }
+
+    fn multivariant(&self) -> String {
+        let has_video = self.tracks.contains_key(&0);
+        let main = if has_video {
+            0
+        } else {
+            self.tracks.keys().next().copied().unwrap_or(0)
+        };
+        let audio: Vec<AudioRendition> = self
+            .tracks
+            .iter()
+            .filter(|(slot, _)| has_video && **slot != 0)
+            .map(|(slot, summary)| {
+                let language = Track::language_letters(summary.init.language);
+                AudioRendition {
+                    uri: join(&folder(Layout::Cmaf, *slot), "index.m3u8"),
+                    name: format!("audio {slot}"),
+                    language: (language != "und").then_some(language),
+                    channels: summary
+                        .init
+                        .entry
+                        .channels_and_rate()
+                        .map(|(channels, _)| channels),
+                    default: *slot == 1,
+                }
+            })
+            .collect();
+        let slots: Vec<usize> = if has_video {
+            self.tracks.keys().copied().collect()
+        } else {
+            vec![main]
+        };
+        let mut codecs: Vec<String> = Vec::new();
+        for codec in slots
+            .iter()
+            .filter_map(|slot| self.tracks.get(slot))
+            .flat_map(|t| &t.codecs)
+        {
+            if !codecs.contains(codec) {
+                codecs.push(codec.clone());
+            }
+        }
+        let (bandwidth, average_bandwidth) = self.bandwidth(main, has_video);
+        let video = self.tracks.get(&0);
+        let variant = Variant {
+            uri: join(&folder(Layout::Cmaf, main), "index.m3u8"),
+            codecs,
+            resolution: video.and_then(|video| video.init.entry.dimensions()),
+            bandwidth,
+            average_bandwidth,
+            frame_rate_millis: video.map(|video| {
+                let rate = u128::from(video.samples) * u128::from(video.init.timescale) * 1000;
+                u64::try_from(rate / u128::from(video.ticks.max(1))).unwrap_or(0)
+            }),
+            with_audio: !audio.is_empty(),
+        };
+        let independent = self.segments.iter().all(|segment| segment.independent);
+        multivariant_playlist(&variant, &audio, independent)
+    }
+
+    /// Peak and average bits a second of the main track with its largest companion.
+    fn bandwidth(&self, main: usize, with_audio: bool) -> (u64, u64) {
+        let (mut peak, mut bits, mut duration) = (0, 0, 0);
+        for segment in &self.segments {
+            let own = segment.files.get(&main).map_or(0, |file| file.bytes);
+            let others = segment
+                .files
+                .iter()
+                .filter(|(slot, _)| with_audio && **slot != main);
+            let total = own + others.map(|(_, file)| file.bytes).max().unwrap_or(0);
+            let us = segment
+                .end
+                .minus(segment.start)
+                .nearest(1_000_000)
+                .max(1)
+                .cast_unsigned();
+            peak = peak.max(rate(total, us));
+            bits += total;
+            duration += us;
+        }
+        (peak, rate(bits, duration.max(1)))
+    }
+}
+
+/// Bytes in so many microseconds as bits a second, rounded up.
+fn rate(bytes: u64, us: u64) -> u64 {
+    u64::try_from((u128::from(bytes) * 8_000_000).div_ceil(us.into())).unwrap_or(u64::MAX)
+}
+
+/// A slot's playlist entries. A take without the track has GAP entries; every discontinuity is in all playlists.
+fn entries(segments: &[PlacedSegment], slot: usize) -> Vec<PlaylistEntry> {
+    let first_map = segments
+        .iter()
+        .find_map(|s| s.files.get(&slot))
+        .map(|file| file.map.clone());
+    let mut map = first_map.unwrap_or_default();
+    let mut out: Vec<PlaylistEntry> = Vec::with_capacity(segments.len());
+    for segment in segments {
+        let file = segment.files.get(&slot);
+        if let Some(file) = file {
+            map.clone_from(&file.map);
+        }
+        out.push(PlaylistEntry {
+            uri: file.and_then(|file| file.uri.clone()),
+            start: segment.start,
+            end: segment.end,
+            discontinuity: segment.discontinuity,
+            map: map.clone(),
+            wall_ns: segment.wall_ns,
+            independent: slot != 0 || segment.independent,
+        });
+    }
+    close_short_holes(&mut out);
+    out
+}
+
+/// Rounding of two timescales may make a segment end a tick behind the next one's start.
+fn close_short_holes(entries: &mut [PlaylistEntry]) {
+    for index in 1..entries.len() {
+        let start: Time = entries[index].start;
+        let before = &mut entries[index - 1];
+        before.end = before.end.min(start);
+    }
+}
