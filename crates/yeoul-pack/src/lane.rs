@@ -48,6 +48,22 @@ pub struct OutputFile {
     pub name: String,
     /// Its bytes.
     pub body: Spans,
+    /// What it is.
+    pub kind: FileKind,
+}
+
+/// What a file of the output is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileKind {
+    /// `ftyp` and `moov`; comes before the first segment that needs it.
+    Init,
+    /// A segment, with the name of its init.
+    Segment {
+        /// As in [`OutputFile::name`].
+        init: String,
+    },
+    /// A playlist, or what its GAP entries name.
+    Playlist,
 }
 
 /// Takes the files, each once; playlists come last.
@@ -163,16 +179,21 @@ impl<O: Output> Lane<'_, O> {
             "init-{:02x}{:02x}{:02x}{:02x}.mp4",
             digest[0], digest[1], digest[2], digest[3]
         );
-        self.write(join(folder, &name), inline(bytes)?)?;
+        self.write(join(folder, &name), inline(bytes)?, FileKind::Init)?;
         self.report.inits.push(join(folder, &name));
         self.inits.insert(key, name.clone());
         Ok(name)
     }
 
-    fn write(&mut self, name: String, body: Spans) -> Result<(), PackError<O::Error>> {
+    fn write(
+        &mut self,
+        name: String,
+        body: Spans,
+        kind: FileKind,
+    ) -> Result<(), PackError<O::Error>> {
         self.report.bytes += body.len();
         self.output
-            .file(OutputFile { name, body })
+            .file(OutputFile { name, body, kind })
             .map_err(PackError::Output)
     }
 

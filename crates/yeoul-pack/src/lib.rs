@@ -1,10 +1,21 @@
 //! Recordings to init and segments on one exact timeline, without touching payload.
+//!
+//! ```text
+//!  inputs ─► Catalogue ─► takes ─► pack_lane ─┬─ Parts    samples of a recording, part by part
+//!            (heads)                          ├─ Packer   their place on the take's clock, cuts
+//!                                             ├─ timeline the take's place in the broadcast
+//!                                             └─► OutputFile { name, Spans }: inits, segments, playlists
+//! ```
+//!
+//! Nothing here reads payload but at most 4 KiB at each video sync sample. What comes out are [`Spans`](yeoul_spans::Spans):
+//! header bytes, and ranges of the recordings. [`pack_recording`] does it for one recording; [`pack_lane`] for takes.
 
 mod catalogue;
 mod clock;
 mod input;
 mod lane;
 mod layout;
+mod one;
 mod packer;
 mod placement;
 mod playlist;
@@ -18,10 +29,11 @@ mod warning;
 pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
 pub use input::{FileInput, Input, MemoryInput};
 pub use lane::{
-    Boundary, FORMAT_VERSION, LaneReport, Output, OutputFile, PackError, PackOptions,
+    Boundary, FORMAT_VERSION, FileKind, LaneReport, Output, OutputFile, PackError, PackOptions,
     RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
 };
 pub use layout::{Layout, LayoutError, LayoutProblem, init, track_id};
+pub use one::{Fragment, OneError, PackedRecording, pack_recording};
 pub use packer::{CutOptions, Packer, ReadHead};
 pub use placement::{Gaps, MAX_OVERLAP, Shift};
 pub use playlist::{

@@ -200,18 +200,24 @@ pub(crate) enum Probe {
     End,
 }
 
-/// Reads a box header.
+/// Reads a box header: eight bytes, and eight more only where the size has 64 bits.
 pub(crate) fn probe(source: &dyn Source, at: u64) -> Result<Probe, SourceError> {
+    const SHORT: u64 = 8;
     let left = source.len().saturating_sub(at);
     if left == 0 {
         return Ok(Probe::End);
     }
     let mut bytes = [0; HEADER_PROBE];
-    let len = usize::try_from(left)
-        .unwrap_or(HEADER_PROBE)
-        .min(HEADER_PROBE);
-    source.read_exact_at(&mut bytes[..len], at)?;
-    Ok(match BoxHeader::parse(&bytes[..len], at) {
+    let mut have = 0;
+    for want in [SHORT, HEADER_PROBE as u64] {
+        let len = usize::try_from(left.min(want)).unwrap_or(have);
+        source.read_exact_at(&mut bytes[have..len], at + have as u64)?;
+        have = len;
+        if bytes[..4] != [0, 0, 0, 1] {
+            break;
+        }
+    }
+    Ok(match BoxHeader::parse(&bytes[..have], at) {
         Ok(header) => Probe::Header(header),
         Err(error) => Probe::Malformed(error),
     })

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use yeoul::{repack, verify};
+use yeoul::{inspect, repack, verify};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +28,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Repack(repack::Args),
+    Inspect(inspect::Args),
     Verify(verify::Args),
     /// Print shell completions
     Completions {
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Repack(args) => repack::command(args),
+        Command::Inspect(args) => inspect::command(&args),
         Command::Verify(args) => verify::command(args),
         Command::Completions { shell } => {
             let mut text = Vec::new();

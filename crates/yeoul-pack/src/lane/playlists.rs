@@ -1,5 +1,5 @@
 use super::{
-    Lane, LaneReport, Output, PackError, PlacedSegment, TrackReport, folder, inline, join,
+    FileKind, Lane, LaneReport, Output, PackError, PlacedSegment, TrackReport, folder, inline, join,
 };
 use crate::layout::{Layout, track_id};
 use crate::playlist::{
@@ -36,15 +36,19 @@ impl<O: Output> Lane<'_, O> {
                 } else {
                     Brands::CMAF_SEGMENT
                 };
-                self.write(join(&folder, GAP_URI), inline(styp(&brands)?)?)?;
+                self.write(
+                    join(&folder, GAP_URI),
+                    inline(styp(&brands)?)?,
+                    FileKind::Playlist,
+                )?;
             }
-            self.write(name.clone(), inline(playlist.text)?)?;
+            self.write(name.clone(), inline(playlist.text)?, FileKind::Playlist)?;
             self.report.playlists.push(name);
         }
         self.describe_tracks(layout);
         if layout == Layout::Cmaf {
             let text = self.multivariant();
-            self.write("index.m3u8".to_owned(), inline(text)?)?;
+            self.write("index.m3u8".to_owned(), inline(text)?, FileKind::Playlist)?;
         }
         Ok(self.report)
     }

@@ -6,8 +6,8 @@ use yeoul_isobmff::movie::Track;
 use yeoul_spans::{Source, SourceError};
 
 use super::{
-    Boundary, Lane, Output, PackError, PlacedSegment, RecordingReport, SegmentFile, Sources,
-    TakeReport, TrackKept, TrackSummary, folder, join,
+    Boundary, FileKind, Lane, Output, PackError, PlacedSegment, RecordingReport, SegmentFile,
+    Sources, TakeReport, TrackKept, TrackSummary, folder, join,
 };
 use crate::catalogue::{Take, TakeRecording, short};
 use crate::layout::{Layout, body};
@@ -18,6 +18,12 @@ use crate::segment::{Event, Piece, Segment, TrackInit};
 use crate::select::Kept;
 use crate::time::{Time, ns_from_ticks, ticks_from_ns};
 use crate::warning::{Warning, WarningKind};
+
+/// The tracks to keep of a take, and what an init says of each.
+struct Chosen {
+    kept: Vec<Kept>,
+    tracks: Vec<TrackInit>,
+}
 
 /// A take in hand.
 struct InHand {
@@ -41,7 +47,7 @@ impl InHand {
 
 impl<O: Output> Lane<'_, O> {
     pub(super) fn take(&mut self, take: Take) -> Result<(), PackError<O::Error>> {
-        let Some((kept, tracks)) = self.choose(&take)? else {
+        let Some(Chosen { kept, tracks }) = self.choose(&take)? else {
             let bytes = take.recordings.iter().map(|recording| recording.size).sum();
             self.output.advanced(bytes);
             return Ok(());
@@ -76,10 +82,7 @@ impl<O: Output> Lane<'_, O> {
     }
 
     /// The tracks to keep, by the first recording of the take that has any (rule 3).
-    fn choose(
-        &mut self,
-        take: &Take,
-    ) -> Result<Option<(Vec<Kept>, Vec<TrackInit>)>, PackError<O::Error>> {
+    fn choose(&mut self, take: &Take) -> Result<Option<Chosen>, PackError<O::Error>> {
         for found in &take.recordings {
             let source = found.input.open(!found.recording.closed)?;
             let rendition = &self.options.rendition;
@@ -89,7 +92,7 @@ impl<O: Output> Lane<'_, O> {
                 .map(|kept| TrackInit::new(found.recording.track(kept.track_id)?, 1))
                 .collect();
             if let Some(tracks) = tracks.filter(|tracks| !tracks.is_empty()) {
-                return Ok(Some((kept, tracks)));
+                return Ok(Some(Chosen { kept, tracks }));
             }
         }
         let names: Vec<_> = take
@@ -423,7 +426,8 @@ impl<O: Output> Lane<'_, O> {
             let source = |recording: u32| hand.sources.get(&recording).cloned();
             let body = body(segment, &tracks, layout, shift, &source)?;
             let bytes = body.len();
-            self.write(join(&folder, &name), body)?;
+            let init = join(&folder, &map);
+            self.write(join(&folder, &name), body, FileKind::Segment { init })?;
             files.insert(
                 slot,
                 SegmentFile {
