@@ -24,6 +24,8 @@ pub struct Window {
 pub struct Measured {
     /// Wall time from the end of [`Window::open`] to the start of [`Window::close`].
     pub elapsed: Duration,
+    /// When the clock was started.
+    pub start: Instant,
     /// The wall clock at the start, for comparison with file times.
     pub began: SystemTime,
     /// What was used. Children that were reaped meanwhile are in `io`, and added to CPU, switches and faults.
@@ -70,7 +72,7 @@ impl Window {
             children_reaped: children.faults() > self.children_faults,
             ..own.usage()
         };
-        Ok(Measured { elapsed, began: self.began, usage })
+        Ok(Measured { elapsed, start: self.start, began: self.began, usage })
     }
 }
 

@@ -1,0 +1,376 @@
+//! Sides side by side: in one run, over one scope, in an order that favours none.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::{NoiseLimits, Probe};
+use crate::equivalence::{Equivalence, Verdict};
+use crate::evidence::{Evidence, Refusal, check};
+use crate::output::{FileError, Input, empty, failed, files_in, tree_sha256};
+use crate::ratio::Bootstrap;
+use crate::report::{End, FORMAT, Report, Row, SideReport};
+use crate::rng::SplitMix64;
+use crate::side::{RunContext, Side, SideError};
+use crate::stage::nanoseconds;
+use crate::usage::{UsageError, counts_dirtied};
+
+/// In which order the sides take turns within a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As they were given: A B A B.
+    Interleaved,
+    /// Shuffled anew in each round, so that no side always follows another. The default.
+    #[default]
+    Random,
+}
+
+/// What a run finds in its output folder. Making a file and overwriting one cost differently.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outputs {
+    /// An empty folder: every output is a new file. The default.
+    #[default]
+    Fresh,
+    /// What the side's run before left.
+    Overwritten,
+}
+
+/// Why there is no comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// N = 0.
+    #[error("0 runs show nothing; ask for at least 1")]
+    NoRuns,
+    /// There is no side.
+    #[error("there is no side to measure; give at least one")]
+    NoSides,
+    /// Two sides have one name.
+    #[error("two sides are named \"{0}\"; rows could not be told apart")]
+    SameName(String),
+    /// Sides declare different scopes.
+    #[error(
+        "the sides do not measure the same: {0}; give them one scope, or compare unequal scopes on purpose \
+         (--unequal-scope): the title will then say so"
+    )]
+    UnequalScope(String),
+    /// A run contradicts its side's scope.
+    #[error("side \"{side}\", run {run} (declares {}): {refusal}", scope_of(.report, .side))]
+    Refused {
+        /// The side.
+        side: String,
+        /// The run, from 1.
+        run: usize,
+        /// What contradicts.
+        refusal: Refusal,
+        /// All rows up to then. It has no ratios.
+        report: Box<Report>,
+    },
+    /// The harness could not measure.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// The harness could not handle a file of its own.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn scope_of(report: &Report, side: &str) -> String {
+    report.side(side).map_or_else(String::new, |side| side.scope.to_string())
+}
+
+/// What is compared and how. Fields may be set directly; [`Comparison::new`] has the defaults.
+pub struct Comparison<'a> {
+    /// What is compared.
+    pub title: String,
+    /// What the sides work on.
+    pub inputs: Vec<Input>,
+    /// A folder for outputs. Sub-folders `side-N` in it are emptied.
+    pub folder: PathBuf,
+    /// Timed runs of each side. Default 30.
+    pub runs: usize,
+    /// Runs of each side before those. Default 3.
+    pub warm_ups: usize,
+    /// Who goes first.
+    pub order: Order,
+    /// Whether outputs are new files.
+    pub outputs: Outputs,
+    /// How many bytes of the inputs a run with `read` in its scope must read. Default: all of them. A side that needs
+    /// only some tracks of them reads less.
+    pub read_floor: Option<u64>,
+    /// How outputs are compared.
+    pub equivalence: Option<&'a dyn Equivalence>,
+    /// Whether sides of different scope may be compared.
+    pub unequal_scope: bool,
+    /// How intervals are made; its seed also gives the random order.
+    pub bootstrap: Bootstrap,
+    /// From where on the machine counts as noisy.
+    pub noise_limits: NoiseLimits,
+}
+
+struct Lane {
+    output: PathBuf,
+    check: PathBuf,
+    warm_up_read: Option<u64>,
+}
+
+impl<'a> Comparison<'a> {
+    /// A comparison with the defaults, with outputs below `folder`.
+    pub fn new(title: impl Into<String>, inputs: Vec<Input>, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            title: title.into(),
+            inputs,
+            folder: folder.into(),
+            runs: 30,
+            warm_ups: 3,
+            order: Order::default(),
+            outputs: Outputs::default(),
+            read_floor: None,
+            equivalence: None,
+            unequal_scope: false,
+            bootstrap: Bootstrap::default(),
+            noise_limits: NoiseLimits::default(),
+        }
+    }
+
+    /// Runs it. Each row is given to `observe` as soon as it is there, so that a caller can keep it.
+    ///
+    /// A side whose run fails ends there; its rows are kept and the report names the failure. The other sides go on.
+    ///
+    /// # Errors
+    /// When the comparison would not be fair or cannot be measured. See [`CompareError`].
+    pub fn run(
+        &self,
+        sides: &mut [Box<dyn Side + '_>],
+        observe: &mut dyn FnMut(&Row),
+    ) -> Result<Report, CompareError> {
+        let unequal = self.admit(sides)?;
+        let folder = prepared(&self.folder)?;
+        let counts_dirtied = counts_dirtied(&folder)?;
+        let probe = Probe::start(&folder)?;
+        let mut round = Rounds {
+            comparison: self,
+            counts_dirtied,
+            digests: HashMap::new(),
+            lanes: lanes(&folder, sides.len()),
+            reports: sides.iter().map(|side| SideReport::new(side.name().to_owned(), side.scope())).collect(),
+        };
+        let refused = round.all(sides, observe)?;
+        let mut report = self.report(round.reports, unequal, probe)?;
+        match refused {
+            Some((side, run, refusal)) => {
+                report.ratios.clear();
+                Err(CompareError::Refused { side, run, refusal, report: Box::new(report) })
+            }
+            None => Ok(report),
+        }
+    }
+
+    fn admit(&self, sides: &[Box<dyn Side + '_>]) -> Result<Option<String>, CompareError> {
+        if self.runs == 0 {
+            return Err(CompareError::NoRuns);
+        }
+        let (first, others) = sides.split_first().ok_or(CompareError::NoSides)?;
+        for (index, side) in sides.iter().enumerate() {
+            if sides[..index].iter().any(|earlier| earlier.name() == side.name()) {
+                return Err(CompareError::SameName(side.name().to_owned()));
+            }
+        }
+        let differences: Vec<String> = others
+            .iter()
+            .filter_map(|other| first.scope().difference(first.name(), other.scope(), other.name()))
+            .collect();
+        match differences.is_empty() {
+            true => Ok(None),
+            false if self.unequal_scope => Ok(Some(differences.join("; "))),
+            false => Err(CompareError::UnequalScope(differences.join("; "))),
+        }
+    }
+
+    fn floor(&self) -> u64 {
+        self.read_floor.unwrap_or_else(|| self.inputs.iter().map(|input| input.bytes).sum())
+    }
+
+    fn report(
+        &self,
+        sides: Vec<SideReport>,
+        unequal: Option<String>,
+        probe: Probe,
+    ) -> Result<Report, CompareError> {
+        let title = match &unequal {
+            Some(difference) => format!("UNEQUAL SCOPE ({difference}): {}", self.title),
+            None => self.title.clone(),
+        };
+        let mut report = Report {
+            format: FORMAT,
+            title,
+            unequal_scope: unequal,
+            inputs: self.inputs.clone(),
+            read_floor: self.floor(),
+            outputs: self.outputs,
+            runs: self.runs,
+            warm_ups: self.warm_ups,
+            order: self.order,
+            bootstrap: self.bootstrap,
+            environment: probe.finish(self.noise_limits)?,
+            equivalence: Verdict::NotChecked,
+            sides,
+            ratios: Vec::new(),
+        };
+        report.conclude(self.equivalence.map(Equivalence::name));
+        Ok(report)
+    }
+}
+
+fn prepared(folder: &Path) -> Result<PathBuf, FileError> {
+    std::fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    std::fs::canonicalize(folder).map_err(failed("resolve", folder))
+}
+
+fn lanes(folder: &Path, sides: usize) -> Vec<Lane> {
+    let lane = |index| {
+        let side = folder.join(format!("side-{index}"));
+        Lane { output: side.join("output"), check: side.join("check"), warm_up_read: None }
+    };
+    (0..sides).map(lane).collect()
+}
+
+struct Rounds<'c, 'a> {
+    comparison: &'c Comparison<'a>,
+    counts_dirtied: bool,
+    /// Output SHA-256 → what the equivalence check made of it.
+    digests: HashMap<String, String>,
+    lanes: Vec<Lane>,
+    reports: Vec<SideReport>,
+}
+
+/// Why a single run gave no row.
+enum Stop {
+    Failed(SideError),
+    Unchecked(String),
+    Refused(Refusal),
+}
+
+impl<E: Into<SideError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Rounds<'_, '_> {
+    fn all(
+        &mut self,
+        sides: &mut [Box<dyn Side + '_>],
+        observe: &mut dyn FnMut(&Row),
+    ) -> Result<Option<(String, usize, Refusal)>, CompareError> {
+        for lane in &self.lanes {
+            empty(&lane.output)?;
+        }
+        let mut rng = SplitMix64::new(self.comparison.bootstrap.seed);
+        let warm_ups = (1..=self.comparison.warm_ups).map(|run| (run, true));
+        for (run, warm_up) in warm_ups.chain((1..=self.comparison.runs).map(|run| (run, false))) {
+            let mut turns: Vec<usize> = (0..sides.len()).collect();
+            if self.comparison.order == Order::Random {
+                rng.shuffle(&mut turns);
+            }
+            for (position, index) in turns.into_iter().enumerate() {
+                if self.reports[index].end != End::Completed {
+                    continue;
+                }
+                match self.one(index, sides[index].as_mut(), run, position, warm_up) {
+                    Ok(Some(row)) => {
+                        observe(&row);
+                        self.reports[index].rows.push(row);
+                    }
+                    Ok(None) => {}
+                    Err(Stop::Failed(error)) => self.fail(index, run, warm_up, error.to_string()),
+                    Err(Stop::Unchecked(error)) => self.fail(index, run, warm_up, error),
+                    Err(Stop::Refused(refusal)) => return Ok(Some(self.refuse(index, run, refusal))),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn fail(&mut self, index: usize, run: usize, warm_up: bool, error: String) {
+        self.reports[index].end = End::Failed { run, warm_up, error };
+    }
+
+    fn refuse(&mut self, index: usize, run: usize, refusal: Refusal) -> (String, usize, Refusal) {
+        let name = self.reports[index].name.clone();
+        for report in &mut self.reports {
+            if report.end == End::Completed {
+                report.end = End::Stopped { reason: format!("side \"{name}\" was refused in run {run}: {refusal}") };
+            }
+        }
+        (name, run, refusal)
+    }
+
+    fn one(
+        &mut self,
+        index: usize,
+        side: &mut dyn Side,
+        run: usize,
+        position: usize,
+        warm_up: bool,
+    ) -> Result<Option<Row>, Stop> {
+        let comparison = self.comparison;
+        let fresh = comparison.outputs == Outputs::Fresh;
+        let lane = &mut self.lanes[index];
+        if fresh {
+            empty(&lane.output)?;
+        }
+        empty(&lane.check)?;
+        let context =
+            RunContext { run, warm_up, inputs: &comparison.inputs, output: &lane.output, check: &lane.check };
+        let record = side.run(&context)?;
+        if warm_up {
+            lane.warm_up_read = Some(record.usage.io.rchar);
+            return Ok(None);
+        }
+        let outputs = files_in(&lane.output)?;
+        let evidence = Evidence {
+            usage: record.usage,
+            began: record.began,
+            outputs: &outputs,
+            fresh,
+            read_floor: comparison.floor(),
+            counts_dirtied: self.counts_dirtied,
+            warm_up_read: lane.warm_up_read,
+        };
+        check(side.scope(), &evidence).map_err(Stop::Refused)?;
+        let (output_sha256, digest) = self.digest(index)?;
+        Ok(Some(Row {
+            side: side.name().to_owned(),
+            run,
+            position,
+            elapsed_ns: nanoseconds(record.elapsed),
+            usage: record.usage,
+            stages: record.stages,
+            output_files: outputs.len(),
+            output_bytes: outputs.iter().map(|file| file.bytes).sum(),
+            output_sha256,
+            digest,
+        }))
+    }
+
+    /// SHA-256 of what the run made, and the check's digest of it: asked once for the same bytes.
+    fn digest(&mut self, index: usize) -> Result<(Option<String>, Option<String>), Stop> {
+        let lane = &self.lanes[index];
+        let made = if files_in(&lane.check)?.is_empty() { &lane.output } else { &lane.check };
+        if files_in(made)?.is_empty() {
+            return Ok((None, None));
+        }
+        let sum = tree_sha256(made)?;
+        let Some(equivalence) = self.comparison.equivalence else { return Ok((Some(sum), None)) };
+        if let Some(known) = self.digests.get(&sum) {
+            return Ok((Some(sum), Some(known.clone())));
+        }
+        let digest = equivalence.digest(made).map_err(|error| {
+            Stop::Unchecked(format!("the outputs cannot be checked by {}: {error}", equivalence.name()))
+        })?;
+        self.digests.insert(sum.clone(), digest.clone());
+        Ok((Some(sum), Some(digest)))
+    }
+}
