@@ -188,6 +188,21 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// The title as it will stand in every output: with the scopes' difference when `sides` have unequal ones.
+    ///
+    /// # Errors
+    /// When these sides would not be compared.
+    pub fn full_title(&self, sides: &[Box<dyn Side + '_>]) -> Result<String, CompareError> {
+        Ok(self.titled(self.admit(sides)?.as_deref()))
+    }
+
+    fn titled(&self, unequal: Option<&str>) -> String {
+        match unequal {
+            Some(difference) => format!("UNEQUAL SCOPE ({difference}): {}", self.title),
+            None => self.title.clone(),
+        }
+    }
+
     fn floor(&self) -> u64 {
         self.read_floor.unwrap_or_else(|| self.inputs.iter().map(|input| input.bytes).sum())
     }
@@ -198,13 +213,9 @@ impl<'a> Comparison<'a> {
         unequal: Option<String>,
         probe: Probe,
     ) -> Result<Report, CompareError> {
-        let title = match &unequal {
-            Some(difference) => format!("UNEQUAL SCOPE ({difference}): {}", self.title),
-            None => self.title.clone(),
-        };
         let mut report = Report {
             format: FORMAT,
-            title,
+            title: self.titled(unequal.as_deref()),
             unequal_scope: unequal,
             inputs: self.inputs.clone(),
             read_floor: self.floor(),
