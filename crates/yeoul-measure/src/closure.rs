@@ -65,12 +65,22 @@ impl<'a> ClosureSide<'a> {
         scope: Scope,
         timed: impl FnMut(&RunContext<'_>, &mut Meter) -> Result<(), BoxError> + 'a,
     ) -> Self {
-        Self { name: name.into(), scope, before: None, timed: Box::new(timed), after: None, allocations: None }
+        Self {
+            name: name.into(),
+            scope,
+            before: None,
+            timed: Box::new(timed),
+            after: None,
+            allocations: None,
+        }
     }
 
     /// Runs `step` before each run, outside of its time.
     #[must_use]
-    pub fn before(mut self, step: impl FnMut(&RunContext<'_>) -> Result<(), BoxError> + 'a) -> Self {
+    pub fn before(
+        mut self,
+        step: impl FnMut(&RunContext<'_>) -> Result<(), BoxError> + 'a,
+    ) -> Self {
         self.before = Some(Box::new(step));
         self
     }
@@ -105,13 +115,18 @@ impl Side for ClosureSide<'_> {
         }
         let allocated = self.allocations.map(AllocationCounter::allocated);
         let window = Window::open()?;
-        let mut meter = Meter { clock: StageClock::start_at(window.start()), kernel_copied: None };
+        let mut meter = Meter {
+            clock: StageClock::start_at(window.start()),
+            kernel_copied: None,
+        };
         let result = (self.timed)(run, &mut meter);
         let mut measured = window.close()?;
         let end = measured.start + measured.elapsed;
         measured.usage.kernel_copied = meter.kernel_copied;
-        measured.usage.allocated =
-            self.allocations.zip(allocated).map(|(counter, before)| counter.allocated().saturating_sub(before));
+        measured.usage.allocated = self
+            .allocations
+            .zip(allocated)
+            .map(|(counter, before)| counter.allocated().saturating_sub(before));
         result.map_err(SideError::Work)?;
         if let Some(after) = &mut self.after {
             after(run).map_err(SideError::Work)?;

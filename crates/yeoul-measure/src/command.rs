@@ -118,16 +118,37 @@ impl Side for CommandSide<'_> {
         };
         command.stdout(stdout);
         let finished = run_to_end(&mut command, self.timeout, self.capture)?;
-        let Finished { elapsed, began, reaped, output, left } = finished;
+        let Finished {
+            elapsed,
+            began,
+            reaped,
+            output,
+            left,
+        } = finished;
         if !reaped.status.success() {
-            return Err(SideError::Exit { status: reaped.status, output });
+            return Err(SideError::Exit {
+                status: reaped.status,
+                output,
+            });
         }
         if !left.is_empty() {
-            return Err(SideError::LeftRunning { processes: left, output });
+            return Err(SideError::LeftRunning {
+                processes: left,
+                output,
+            });
         }
         let total_ns = nanoseconds(elapsed);
-        let stages = StageTimes { total_ns, rest_ns: total_ns, stages: Vec::new() };
-        Ok(RunRecord { elapsed, began, usage: reaped.usage, stages })
+        let stages = StageTimes {
+            total_ns,
+            rest_ns: total_ns,
+            stages: Vec::new(),
+        };
+        Ok(RunRecord {
+            elapsed,
+            began,
+            usage: reaped.usage,
+            stages,
+        })
     }
 }
 
@@ -144,9 +165,17 @@ pub(crate) struct Finished {
 
 /// Runs `command` to its end, or kills it and its group at the limit. Standard output must be set by the caller;
 /// standard input is empty, standard error is captured.
-pub(crate) fn run_to_end(command: &mut Command, limit: Duration, capture: usize) -> Result<Finished, SideError> {
+pub(crate) fn run_to_end(
+    command: &mut Command,
+    limit: Duration,
+    capture: usize,
+) -> Result<Finished, SideError> {
     let mark = family::new_mark();
-    command.env(MARK, &mark).stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    command
+        .env(MARK, &mark)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0);
     let own_peak = status_bytes("self", "VmHWM").unwrap_or(u64::MAX);
     let began = SystemTime::now();
     let start = Instant::now();
@@ -171,14 +200,24 @@ pub(crate) fn run_to_end(command: &mut Command, limit: Duration, capture: usize)
         streams.until_exit()?;
     }
     let elapsed = start.elapsed();
-    let elapsed = if let Ended::Exited(at) = ended { at.saturating_duration_since(start) } else { elapsed };
+    let elapsed = if let Ended::Exited(at) = ended {
+        at.saturating_duration_since(start)
+    } else {
+        elapsed
+    };
     let left = family.kill_survivors();
     let reaped = reap(&mut child, own_peak)?;
     let output = Box::new(streams.finish());
     if timed_out {
         return Err(SideError::Timeout { limit, output });
     }
-    Ok(Finished { elapsed, began, reaped, output, left })
+    Ok(Finished {
+        elapsed,
+        began,
+        reaped,
+        output,
+        left,
+    })
 }
 
 fn watch(
@@ -195,7 +234,12 @@ fn watch(
 
 fn pidfd_of(child: &Child) -> Result<OwnedFd, SideError> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or(SideError::Call { call: "pidfd_open", source: std::io::ErrorKind::InvalidInput.into() })?;
-    pidfd_open(pid, PidfdFlags::empty())
-        .map_err(|errno| SideError::Call { call: "pidfd_open", source: errno.into() })
+    let pid = pid.ok_or(SideError::Call {
+        call: "pidfd_open",
+        source: std::io::ErrorKind::InvalidInput.into(),
+    })?;
+    pidfd_open(pid, PidfdFlags::empty()).map_err(|errno| SideError::Call {
+        call: "pidfd_open",
+        source: errno.into(),
+    })
 }

@@ -77,7 +77,9 @@ pub enum CompareError {
 }
 
 fn scope_of(report: &Report, side: &str) -> String {
-    report.side(side).map_or_else(String::new, |side| side.scope.to_string())
+    report
+        .side(side)
+        .map_or_else(String::new, |side| side.scope.to_string())
 }
 
 /// What is compared and how. Fields may be set directly; [`Comparison::new`] has the defaults.
@@ -154,14 +156,22 @@ impl<'a> Comparison<'a> {
             counts_dirtied,
             digests: HashMap::new(),
             lanes: lanes(&folder, sides.len()),
-            reports: sides.iter().map(|side| SideReport::new(side.name().to_owned(), side.scope())).collect(),
+            reports: sides
+                .iter()
+                .map(|side| SideReport::new(side.name().to_owned(), side.scope()))
+                .collect(),
         };
         let refused = round.all(sides, observe)?;
         let mut report = self.report(round.reports, unequal, probe)?;
         match refused {
             Some((side, run, refusal)) => {
                 report.ratios.clear();
-                Err(CompareError::Refused { side, run, refusal, report: Box::new(report) })
+                Err(CompareError::Refused {
+                    side,
+                    run,
+                    refusal,
+                    report: Box::new(report),
+                })
             }
             None => Ok(report),
         }
@@ -173,13 +183,20 @@ impl<'a> Comparison<'a> {
         }
         let (first, others) = sides.split_first().ok_or(CompareError::NoSides)?;
         for (index, side) in sides.iter().enumerate() {
-            if sides[..index].iter().any(|earlier| earlier.name() == side.name()) {
+            if sides[..index]
+                .iter()
+                .any(|earlier| earlier.name() == side.name())
+            {
                 return Err(CompareError::SameName(side.name().to_owned()));
             }
         }
         let differences: Vec<String> = others
             .iter()
-            .filter_map(|other| first.scope().difference(first.name(), other.scope(), other.name()))
+            .filter_map(|other| {
+                first
+                    .scope()
+                    .difference(first.name(), other.scope(), other.name())
+            })
             .collect();
         match differences.is_empty() {
             true => Ok(None),
@@ -204,7 +221,8 @@ impl<'a> Comparison<'a> {
     }
 
     fn floor(&self) -> u64 {
-        self.read_floor.unwrap_or_else(|| self.inputs.iter().map(|input| input.bytes).sum())
+        self.read_floor
+            .unwrap_or_else(|| self.inputs.iter().map(|input| input.bytes).sum())
     }
 
     fn report(
@@ -242,7 +260,11 @@ fn prepared(folder: &Path) -> Result<PathBuf, FileError> {
 fn lanes(folder: &Path, sides: usize) -> Vec<Lane> {
     let lane = |index| {
         let side = folder.join(format!("side-{index}"));
-        Lane { output: side.join("output"), check: side.join("check"), warm_up_read: None }
+        Lane {
+            output: side.join("output"),
+            check: side.join("check"),
+            warm_up_read: None,
+        }
     };
     (0..sides).map(lane).collect()
 }
@@ -297,7 +319,9 @@ impl Rounds<'_, '_> {
                     Ok(None) => {}
                     Err(Stop::Failed(error)) => self.fail(index, run, warm_up, error.to_string()),
                     Err(Stop::Unchecked(error)) => self.fail(index, run, warm_up, error),
-                    Err(Stop::Refused(refusal)) => return Ok(Some(self.refuse(index, run, refusal))),
+                    Err(Stop::Refused(refusal)) => {
+                        return Ok(Some(self.refuse(index, run, refusal)));
+                    }
                 }
             }
         }
@@ -305,14 +329,20 @@ impl Rounds<'_, '_> {
     }
 
     fn fail(&mut self, index: usize, run: usize, warm_up: bool, error: String) {
-        self.reports[index].end = End::Failed { run, warm_up, error };
+        self.reports[index].end = End::Failed {
+            run,
+            warm_up,
+            error,
+        };
     }
 
     fn refuse(&mut self, index: usize, run: usize, refusal: Refusal) -> (String, usize, Refusal) {
         let name = self.reports[index].name.clone();
         for report in &mut self.reports {
             if report.end == End::Completed {
-                report.end = End::Stopped { reason: format!("side \"{name}\" was refused in run {run}: {refusal}") };
+                report.end = End::Stopped {
+                    reason: format!("side \"{name}\" was refused in run {run}: {refusal}"),
+                };
             }
         }
         (name, run, refusal)
@@ -333,8 +363,13 @@ impl Rounds<'_, '_> {
             empty(&lane.output)?;
         }
         empty(&lane.check)?;
-        let context =
-            RunContext { run, warm_up, inputs: &comparison.inputs, output: &lane.output, check: &lane.check };
+        let context = RunContext {
+            run,
+            warm_up,
+            inputs: &comparison.inputs,
+            output: &lane.output,
+            check: &lane.check,
+        };
         let record = side.run(&context)?;
         if warm_up {
             lane.warm_up_read = Some(record.usage.io.rchar);
@@ -369,17 +404,26 @@ impl Rounds<'_, '_> {
     /// SHA-256 of what the run made, and the check's digest of it: asked once for the same bytes.
     fn digest(&mut self, index: usize) -> Result<(Option<String>, Option<String>), Stop> {
         let lane = &self.lanes[index];
-        let made = if files_in(&lane.check)?.is_empty() { &lane.output } else { &lane.check };
+        let made = if files_in(&lane.check)?.is_empty() {
+            &lane.output
+        } else {
+            &lane.check
+        };
         if files_in(made)?.is_empty() {
             return Ok((None, None));
         }
         let sum = tree_sha256(made)?;
-        let Some(equivalence) = self.comparison.equivalence else { return Ok((Some(sum), None)) };
+        let Some(equivalence) = self.comparison.equivalence else {
+            return Ok((Some(sum), None));
+        };
         if let Some(known) = self.digests.get(&sum) {
             return Ok((Some(sum), Some(known.clone())));
         }
         let digest = equivalence.digest(made).map_err(|error| {
-            Stop::Unchecked(format!("the outputs cannot be checked by {}: {error}", equivalence.name()))
+            Stop::Unchecked(format!(
+                "the outputs cannot be checked by {}: {error}",
+                equivalence.name()
+            ))
         })?;
         self.digests.insert(sum.clone(), digest.clone());
         Ok((Some(sum), Some(digest)))

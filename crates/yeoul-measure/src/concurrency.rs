@@ -152,7 +152,12 @@ impl Concurrency {
                 }),
             }
         }
-        Ok(ConcurrencyReport::new(self, probe.finish(self.noise_limits)?, runs, failures))
+        Ok(ConcurrencyReport::new(
+            self,
+            probe.finish(self.noise_limits)?,
+            runs,
+            failures,
+        ))
     }
 
     fn admit(&self) -> Result<(), ConcurrencyError> {
@@ -179,7 +184,17 @@ impl Concurrency {
                 .cases
                 .iter()
                 .flat_map(|case| self.levels.iter().map(move |&level| (case, level)))
-                .map(|(case, level)| (case, Task { case: case.name.clone(), level, calls: self.calls, process }))
+                .map(|(case, level)| {
+                    (
+                        case,
+                        Task {
+                            case: case.name.clone(),
+                            level,
+                            calls: self.calls,
+                            process,
+                        },
+                    )
+                })
                 .collect();
             rng.shuffle(&mut round);
             tasks.append(&mut round);
@@ -200,8 +215,16 @@ enum RunError {
 /// A line of the protocol is about 110 bytes.
 const LINE: usize = 256;
 
-fn one(task: &Task, case: &Case, command: &mut Command, limit: Duration) -> Result<ProcessRun, RunError> {
-    command.env(LEVEL, task.level.to_string()).env(CALLS, task.calls.to_string()).stdout(Stdio::piped());
+fn one(
+    task: &Task,
+    case: &Case,
+    command: &mut Command,
+    limit: Duration,
+) -> Result<ProcessRun, RunError> {
+    command
+        .env(LEVEL, task.level.to_string())
+        .env(CALLS, task.calls.to_string())
+        .stdout(Stdio::piped());
     // The first half of what is captured is its beginning, and must hold all of it.
     let capture = task.calls.saturating_add(16).saturating_mul(2 * LINE);
     let finished = run_to_end(command, limit, capture)?;
@@ -210,10 +233,17 @@ fn one(task: &Task, case: &Case, command: &mut Command, limit: Duration) -> Resu
         return Err(SideError::Exit { status, output }.into());
     }
     if !finished.left.is_empty() {
-        return Err(SideError::LeftRunning { processes: finished.left, output }.into());
+        return Err(SideError::LeftRunning {
+            processes: finished.left,
+            output,
+        }
+        .into());
     }
     if output.stdout.cut() > 0 {
-        return Err(ProtocolError::TooMuch { printed: output.stdout.total }.into());
+        return Err(ProtocolError::TooMuch {
+            printed: output.stdout.total,
+        }
+        .into());
     }
     let printed = parse(&output.stdout.text(), task.calls, &case.expected_sha256)?;
     Ok(summed(task, printed, finished.reaped.usage.peak_rss))
@@ -222,13 +252,19 @@ fn one(task: &Task, case: &Case, command: &mut Command, limit: Duration) -> Resu
 fn summed(task: &Task, printed: Printed, seen: Option<PeakRss>) -> ProcessRun {
     // The kernel's figure is at least the true one; the worker's own is exact, but its word.
     let peak_rss = match (seen, printed.peak_rss) {
-        (Some(seen), Some(own)) if seen.bound == Bound::AtMost => {
-            PeakRss { bytes: own.min(seen.bytes), bound: Bound::Exact }
-        }
+        (Some(seen), Some(own)) if seen.bound == Bound::AtMost => PeakRss {
+            bytes: own.min(seen.bytes),
+            bound: Bound::Exact,
+        },
         (Some(seen), _) => seen,
-        (None, own) => PeakRss { bytes: own.unwrap_or(0), bound: Bound::AtMost },
+        (None, own) => PeakRss {
+            bytes: own.unwrap_or(0),
+            bound: Bound::AtMost,
+        },
     };
-    let calls = Distribution::new(printed.call_ns.clone()).map(|calls| calls.summary()).ok();
+    let calls = Distribution::new(printed.call_ns.clone())
+        .map(|calls| calls.summary())
+        .ok();
     ProcessRun {
         case: task.case.clone(),
         level: task.level,
@@ -247,10 +283,15 @@ struct Cores {
 
 impl Cores {
     fn limit(cores: usize) -> Result<Self, ConcurrencyError> {
-        let failed = |errno: rustix::io::Errno| ConcurrencyError::Cores { cores, source: errno.into() };
+        let failed = |errno: rustix::io::Errno| ConcurrencyError::Cores {
+            cores,
+            source: errno.into(),
+        };
         let before = sched_getaffinity(None).map_err(failed)?;
         let mut narrowed = CpuSet::new();
-        let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| before.is_set(cpu)).take(cores);
+        let allowed = (0..CpuSet::MAX_CPU)
+            .filter(|&cpu| before.is_set(cpu))
+            .take(cores);
         allowed.for_each(|cpu| narrowed.set(cpu));
         sched_setaffinity(None, &narrowed).map_err(failed)?;
         Ok(Self { before })

@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn nearest_rank_of_the_textbook_example() {
         let five = Distribution::new(vec![50, 15, 40, 20, 35]).unwrap();
-        assert_eq!([5, 30, 40, 50, 100].map(|p| five.percentile(p)), [15, 20, 20, 35, 50]);
+        assert_eq!(
+            [5, 30, 40, 50, 100].map(|p| five.percentile(p)),
+            [15, 20, 20, 35, 50]
+        );
     }
 
     #[test]

@@ -77,7 +77,11 @@ pub struct NoiseLimits {
 
 impl Default for NoiseLimits {
     fn default() -> Self {
-        Self { load_per_core: 0.5, steal: 0.01, others: 0.05 }
+        Self {
+            load_per_core: 0.5,
+            steal: 0.01,
+            others: 0.05,
+        }
     }
 }
 
@@ -111,12 +115,24 @@ pub enum Noise {
 impl fmt::Display for Noise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Load { load, limit } => write!(f, "load before the start was {load:.2} (limit {limit:.2})"),
+            Self::Load { load, limit } => {
+                write!(f, "load before the start was {load:.2} (limit {limit:.2})")
+            }
             Self::Steal { share, limit } => {
-                write!(f, "steal was {:.1} % of the CPU time (limit {:.1} %)", share * 100.0, limit * 100.0)
+                write!(
+                    f,
+                    "steal was {:.1} % of the CPU time (limit {:.1} %)",
+                    share * 100.0,
+                    limit * 100.0
+                )
             }
             Self::Others { share, limit } => {
-                write!(f, "other processes used {:.1} % of the CPU time (limit {:.1} %)", share * 100.0, limit * 100.0)
+                write!(
+                    f,
+                    "other processes used {:.1} % of the CPU time (limit {:.1} %)",
+                    share * 100.0,
+                    limit * 100.0
+                )
             }
         }
     }
@@ -160,7 +176,9 @@ impl Probe {
     /// When `/proc` cannot be read.
     pub fn finish(self, limits: NoiseLimits) -> Result<Environment, UsageError> {
         let own_ns = cpu_of_self_and_children()?.saturating_sub(self.own_ns);
-        let cpu = Ticks::now()?.since(self.ticks).shares(own_ns, rustix::param::clock_ticks_per_second());
+        let cpu = Ticks::now()?
+            .since(self.ticks)
+            .shares(own_ns, rustix::param::clock_ticks_per_second());
         let elapsed = self.started.elapsed().unwrap_or_default();
         Ok(Environment {
             noise: judge(self.load[0], self.machine.cores, cpu, limits),
@@ -170,7 +188,10 @@ impl Probe {
             load_before: self.load,
             load_after: load()?,
             cpu,
-            started_unix: self.started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            started_unix: self
+                .started
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs()),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -182,13 +203,22 @@ pub fn judge(load_before: f64, cores: usize, cpu: CpuShares, limits: NoiseLimits
     let mut noise = Vec::new();
     let load_limit = limits.load_per_core * float::count(cores);
     if load_before > load_limit {
-        noise.push(Noise::Load { load: load_before, limit: load_limit });
+        noise.push(Noise::Load {
+            load: load_before,
+            limit: load_limit,
+        });
     }
     if cpu.steal > limits.steal {
-        noise.push(Noise::Steal { share: cpu.steal, limit: limits.steal });
+        noise.push(Noise::Steal {
+            share: cpu.steal,
+            limit: limits.steal,
+        });
     }
     if cpu.others > limits.others {
-        noise.push(Noise::Others { share: cpu.others, limit: limits.others });
+        noise.push(Noise::Others {
+            share: cpu.others,
+            limit: limits.others,
+        });
     }
     noise
 }
@@ -199,7 +229,10 @@ fn load() -> Result<[f64; 3], UsageError> {
     let mut fields = text.split_whitespace().map(str::parse);
     let mut next = |field| match fields.next() {
         Some(Ok(value)) => Ok(value),
-        _ => Err(UsageError::Field { path: path.to_owned(), field }),
+        _ => Err(UsageError::Field {
+            path: path.to_owned(),
+            field,
+        }),
     };
     Ok([next("1 minute")?, next("5 minutes")?, next("15 minutes")?])
 }
@@ -215,15 +248,25 @@ struct Ticks {
 impl Ticks {
     fn now() -> Result<Self, UsageError> {
         let path = "/proc/stat";
-        Self::parse(&machine::read(path)?).ok_or_else(|| UsageError::Field { path: path.to_owned(), field: "cpu" })
+        Self::parse(&machine::read(path)?).ok_or_else(|| UsageError::Field {
+            path: path.to_owned(),
+            field: "cpu",
+        })
     }
 
     /// user nice system idle iowait irq softirq steal; guest time is in user and nice already.
     fn parse(text: &str) -> Option<Self> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let field: Vec<u64> = line.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+        let field: Vec<u64> = line
+            .split_whitespace()
+            .map(|field| field.parse().unwrap_or(0))
+            .collect();
         let [user, nice, system, idle, iowait, irq, softirq, steal] = *field.first_chunk()?;
-        Some(Self { busy: user + nice + system + irq + softirq, idle: idle + iowait, steal })
+        Some(Self {
+            busy: user + nice + system + irq + softirq,
+            idle: idle + iowait,
+            steal,
+        })
     }
 
     fn since(self, earlier: Self) -> Self {
@@ -259,21 +302,44 @@ mod tests {
         let before = Ticks::parse("cpu  100 0 50 1000 5 0 0 1 0 0\ncpu0 …").unwrap();
         let after = Ticks::parse("cpu  160 0 70 1110 5 0 5 6 9 0\n").unwrap();
         let shares = after.since(before).shares(500_000_000, 100);
-        assert_eq!(shares, CpuShares { own: 0.25, others: 0.175, steal: 0.025, idle: 0.55 });
+        assert_eq!(
+            shares,
+            CpuShares {
+                own: 0.25,
+                others: 0.175,
+                steal: 0.025,
+                idle: 0.55
+            }
+        );
     }
 
     #[test]
     fn each_limit_is_named_when_it_is_passed_and_not_when_it_is_met() {
         let limits = NoiseLimits::default();
-        let at = CpuShares { own: 0.5, others: 0.05, steal: 0.01, idle: 0.44 };
+        let at = CpuShares {
+            own: 0.5,
+            others: 0.05,
+            steal: 0.01,
+            idle: 0.44,
+        };
         assert_eq!(judge(1.0, 2, at, limits), []);
-        let over = CpuShares { others: 0.06, steal: 0.02, ..at };
-        let said: Vec<String> = judge(1.5, 2, over, limits).iter().map(ToString::to_string).collect();
-        assert_eq!(said, [
-            "load before the start was 1.50 (limit 1.00)",
-            "steal was 2.0 % of the CPU time (limit 1.0 %)",
-            "other processes used 6.0 % of the CPU time (limit 5.0 %)",
-        ]);
+        let over = CpuShares {
+            others: 0.06,
+            steal: 0.02,
+            ..at
+        };
+        let said: Vec<String> = judge(1.5, 2, over, limits)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "load before the start was 1.50 (limit 1.00)",
+                "steal was 2.0 % of the CPU time (limit 1.0 %)",
+                "other processes used 6.0 % of the CPU time (limit 5.0 %)",
+            ]
+        );
     }
 
     #[test]

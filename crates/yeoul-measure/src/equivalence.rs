@@ -57,7 +57,10 @@ pub struct Named<F> {
 impl<F: Fn(&Path) -> Result<String, BoxError>> Named<F> {
     /// The check `name`, which is `digest`.
     pub fn new(name: impl Into<String>, digest: F) -> Self {
-        Self { name: name.into(), digest }
+        Self {
+            name: name.into(),
+            digest,
+        }
     }
 }
 
@@ -115,12 +118,15 @@ impl Verdict {
     pub fn sentence(&self) -> String {
         match self {
             Self::NotChecked => "Outputs: not checked.".to_owned(),
-            Self::Equal { check } => format!("Outputs: equal in every run of every side, by {check}."),
+            Self::Equal { check } => {
+                format!("Outputs: equal in every run of every side, by {check}.")
+            }
             Self::Different { check, digests } => {
                 let sides: Vec<String> = digests
                     .iter()
                     .map(|(side, digests)| {
-                        let short: Vec<String> = digests.iter().map(|digest| shortened(digest)).collect();
+                        let short: Vec<String> =
+                            digests.iter().map(|digest| shortened(digest)).collect();
                         format!("{side}: {}", short.join(" and "))
                     })
                     .collect();
@@ -149,7 +155,13 @@ mod tests {
 
     #[test]
     fn a_side_that_differs_from_itself_is_shown_with_both() {
-        let verdict = Verdict::of("bytes", [("A", "1"), ("B", "1"), ("A", "1"), ("A", "2")].into_iter());
-        assert_eq!(verdict.sentence(), "**Outputs: DIFFERENT** by bytes: A: 1 and 2; B: 1.");
+        let verdict = Verdict::of(
+            "bytes",
+            [("A", "1"), ("B", "1"), ("A", "1"), ("A", "2")].into_iter(),
+        );
+        assert_eq!(
+            verdict.sentence(),
+            "**Outputs: DIFFERENT** by bytes: A: 1 and 2; B: 1."
+        );
     }
 }

@@ -49,7 +49,9 @@ pub enum Refusal {
         warm_up: Option<u64>,
     },
     /// Read the inputs without declaring it.
-    #[error("reads {read} bytes within its time, which covers the inputs, and does not declare read; add it to the scope")]
+    #[error(
+        "reads {read} bytes within its time, which covers the inputs, and does not declare read; add it to the scope"
+    )]
     UndeclaredRead {
         /// `rchar` of the timed part.
         read: u64,
@@ -80,7 +82,9 @@ pub enum Refusal {
         dirtied: u64,
     },
     /// The output is another name of another file.
-    #[error("declares write, but its output {path} is a hard link ({links} names): no bytes of it were written")]
+    #[error(
+        "declares write, but its output {path} is a hard link ({links} names): no bytes of it were written"
+    )]
     HardLink {
         /// Relative to the output folder.
         path: String,
@@ -88,7 +92,9 @@ pub enum Refusal {
         links: u64,
     },
     /// The output only points to another file.
-    #[error("declares write, but its output {path} is a symbolic link: no bytes of it were written")]
+    #[error(
+        "declares write, but its output {path} is a symbolic link: no bytes of it were written"
+    )]
     SymbolicLink {
         /// Relative to the output folder.
         path: String,
@@ -113,14 +119,18 @@ pub enum Refusal {
         dirtied: u64,
     },
     /// Declares `fsync`, never waited.
-    #[error("declares fsync, but never waited for anything within its time (0 voluntary context switches)")]
+    #[error(
+        "declares fsync, but never waited for anything within its time (0 voluntary context switches)"
+    )]
     NeverWaited,
 }
 
 fn warmed(read: u64, floor: u64, warm_up: Option<u64>) -> String {
     match warm_up {
         Some(bytes) if bytes >= floor && bytes > read => {
-            format!(" (its warm-up read {bytes}: it keeps the inputs in memory from one run to the next)")
+            format!(
+                " (its warm-up read {bytes}: it keeps the inputs in memory from one run to the next)"
+            )
         }
         _ => String::new(),
     }
@@ -161,9 +171,17 @@ fn check_start(scope: Scope, evidence: &Evidence<'_>) -> Result<(), Refusal> {
 fn check_read(scope: Scope, evidence: &Evidence<'_>) -> Result<(), Refusal> {
     let (read, floor) = (evidence.usage.io.rchar, evidence.read_floor);
     if scope.read && read < floor.max(1) {
-        return Err(Refusal::NotRead { read, floor: floor.max(1), warm_up: evidence.warm_up_read });
+        return Err(Refusal::NotRead {
+            read,
+            floor: floor.max(1),
+            warm_up: evidence.warm_up_read,
+        });
     }
-    let covered = if scope.start { floor.max(START_ALLOWANCE) + START_ALLOWANCE } else { floor };
+    let covered = if scope.start {
+        floor.max(START_ALLOWANCE) + START_ALLOWANCE
+    } else {
+        floor
+    };
     if !scope.read && floor > 0 && read >= covered {
         return Err(Refusal::UndeclaredRead { read });
     }
@@ -202,9 +220,16 @@ fn check_file(file: &OutputFile, evidence: &Evidence<'_>) -> Result<(), Refusal>
         return Err(Refusal::SymbolicLink { path: path() });
     }
     if file.links > 1 {
-        return Err(Refusal::HardLink { path: path(), links: file.links });
+        return Err(Refusal::HardLink {
+            path: path(),
+            links: file.links,
+        });
     }
-    let time = if evidence.fresh { file.created } else { file.modified };
+    let time = if evidence.fresh {
+        file.created
+    } else {
+        file.modified
+    };
     match time.and_then(|time| evidence.began.duration_since(time).ok()) {
         Some(by) if by > CLOCK_SLACK => Err(Refusal::OlderThanRun { path: path(), by }),
         _ => Ok(()),

@@ -14,5 +14,9 @@ pub(crate) fn count(value: usize) -> f64 {
 
 /// `part / whole`, 0 where `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { of(part) / of(whole) }
+    if whole == 0 {
+        0.0
+    } else {
+        of(part) / of(whole)
+    }
 }

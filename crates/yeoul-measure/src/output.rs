@@ -22,8 +22,15 @@ pub struct FileError {
     pub source: io::Error,
 }
 
-pub(crate) fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> FileError + 'a {
-    move |source| FileError { action, path: path.to_owned(), source }
+pub(crate) fn failed<'a>(
+    action: &'static str,
+    path: &'a Path,
+) -> impl FnOnce(io::Error) -> FileError + 'a {
+    move |source| FileError {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// What a comparison works on.
@@ -47,9 +54,17 @@ impl Input {
         let metadata = fs::metadata(&path).map_err(failed("read", &path))?;
         if metadata.is_dir() {
             let bytes = files_in(&path)?.iter().map(|file| file.bytes).sum();
-            return Ok(Self { bytes, sha256: tree_sha256(&path)?, path });
+            return Ok(Self {
+                bytes,
+                sha256: tree_sha256(&path)?,
+                path,
+            });
         }
-        Ok(Self { bytes: metadata.len(), sha256: file_sha256(&path)?, path })
+        Ok(Self {
+            bytes: metadata.len(),
+            sha256: file_sha256(&path)?,
+            path,
+        })
     }
 }
 
@@ -91,7 +106,11 @@ pub fn files_in(folder: &Path) -> Result<Vec<OutputFile>, FileError> {
             }
             let symbolic_link = metadata.is_symlink();
             files.push(OutputFile {
-                path: path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned(),
+                path: path
+                    .strip_prefix(folder)
+                    .unwrap_or(&path)
+                    .to_string_lossy()
+                    .into_owned(),
                 bytes: if symbolic_link { 0 } else { metadata.len() },
                 created: metadata.created().ok(),
                 modified: metadata.modified().ok(),
@@ -143,16 +162,20 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// Makes `folder` an empty one, whatever was there.
 pub(crate) fn empty(folder: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("empty", folder)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("empty", folder)(error))
+        }
         _ => fs::create_dir_all(folder).map_err(failed("make", folder)),
     }
 }
@@ -172,12 +195,18 @@ mod tests {
         }
         let lines = format!("{}  a\n{}  b/녹화.m4s\n", sha256(b""), sha256(b"x"));
         assert_eq!(tree_sha256(one.path()).unwrap(), sha256(lines.as_bytes()));
-        assert_eq!(tree_sha256(one.path()).unwrap(), tree_sha256(two.path()).unwrap());
+        assert_eq!(
+            tree_sha256(one.path()).unwrap(),
+            tree_sha256(two.path()).unwrap()
+        );
     }
 
     #[test]
     fn the_empty_sum_is_the_known_one() {
-        assert_eq!(sha256(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(
+            sha256(b""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
     }
 
     #[test]

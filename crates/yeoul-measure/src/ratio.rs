@@ -30,7 +30,10 @@ pub struct Bootstrap {
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self { resamples: 2000, seed: 0x7965_6f75_6c21 }
+        Self {
+            resamples: 2000,
+            seed: 0x7965_6f75_6c21,
+        }
     }
 }
 
@@ -71,30 +74,51 @@ impl Interval {
 pub fn paired(side: &[u64], baseline: &[u64], bootstrap: Bootstrap) -> Option<Interval> {
     let pairs = side.len().min(baseline.len());
     let (side, baseline) = (&side[..pairs], &baseline[..pairs]);
-    let ratios: Vec<f64> = side.iter().zip(baseline).map(|(&side, &baseline)| over(side, baseline)).collect();
+    let ratios: Vec<f64> = side
+        .iter()
+        .zip(baseline)
+        .map(|(&side, &baseline)| over(side, baseline))
+        .collect();
     let mut rng = SplitMix64::new(bootstrap.seed);
     let mut draw = vec![0.0; pairs];
-    interval(bootstrap, pairs, p50_ratio(side, baseline)?, median(&mut ratios.clone())?, || {
-        draw.fill_with(|| ratios[rng.below(pairs)]);
-        median(&mut draw)
-    })
+    interval(
+        bootstrap,
+        pairs,
+        p50_ratio(side, baseline)?,
+        median(&mut ratios.clone())?,
+        || {
+            draw.fill_with(|| ratios[rng.below(pairs)]);
+            median(&mut draw)
+        },
+    )
 }
 
 /// The ratio of the medians of two sides that were not run in the same rounds: each is drawn on its own. What changed
 /// on the machine between the two is in it. `None` when one has no samples.
 #[must_use]
 pub fn unpaired(side: &[u64], baseline: &[u64], bootstrap: Bootstrap) -> Option<Interval> {
-    let floats = |samples: &[u64]| samples.iter().map(|&ns| float::of(ns.max(1))).collect::<Vec<f64>>();
+    let floats = |samples: &[u64]| {
+        samples
+            .iter()
+            .map(|&ns| float::of(ns.max(1)))
+            .collect::<Vec<f64>>()
+    };
     let (one, two) = (floats(side), floats(baseline));
     let mut rng = SplitMix64::new(bootstrap.seed);
     let mut of_draw = |samples: &[f64]| {
-        let mut draw: Vec<f64> = (0..samples.len()).map(|_| samples[rng.below(samples.len())]).collect();
+        let mut draw: Vec<f64> = (0..samples.len())
+            .map(|_| samples[rng.below(samples.len())])
+            .collect();
         median(&mut draw)
     };
     let middle = median(&mut one.clone())? / median(&mut two.clone())?;
-    interval(bootstrap, one.len().min(two.len()), p50_ratio(side, baseline)?, middle, || {
-        Some(of_draw(&one)? / of_draw(&two)?)
-    })
+    interval(
+        bootstrap,
+        one.len().min(two.len()),
+        p50_ratio(side, baseline)?,
+        middle,
+        || Some(of_draw(&one)? / of_draw(&two)?),
+    )
 }
 
 fn interval(
@@ -104,16 +128,28 @@ fn interval(
     middle: f64,
     mut resampled: impl FnMut() -> Option<f64>,
 ) -> Option<Interval> {
-    let mut medians: Vec<f64> = (0..bootstrap.resamples.max(1)).map_while(|_| resampled()).collect();
+    let mut medians: Vec<f64> = (0..bootstrap.resamples.max(1))
+        .map_while(|_| resampled())
+        .collect();
     medians.sort_unstable_by(f64::total_cmp);
     let last = medians.len().checked_sub(1)?;
     // 2.5 % in from both ends: 50 of 2000.
     let edge = medians.len() / 40;
-    Some(Interval { pairs, median: middle, low: medians[edge], high: medians[last - edge], p50_ratio })
+    Some(Interval {
+        pairs,
+        median: middle,
+        low: medians[edge],
+        high: medians[last - edge],
+        p50_ratio,
+    })
 }
 
 fn p50_ratio(side: &[u64], baseline: &[u64]) -> Option<f64> {
-    let p50 = |samples: &[u64]| Distribution::new(samples.to_vec()).ok().map(|samples| samples.p50());
+    let p50 = |samples: &[u64]| {
+        Distribution::new(samples.to_vec())
+            .ok()
+            .map(|samples| samples.p50())
+    };
     Some(over(p50(side)?, p50(baseline)?))
 }
 
@@ -129,7 +165,11 @@ fn median(values: &mut [f64]) -> Option<f64> {
         return None;
     }
     let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let lower = if even { below.iter().copied().max_by(f64::total_cmp)? } else { upper };
+    let lower = if even {
+        below.iter().copied().max_by(f64::total_cmp)?
+    } else {
+        upper
+    };
     Some(f64::midpoint(lower, upper))
 }
 
@@ -149,8 +189,14 @@ mod tests {
     fn the_same_seed_gives_the_same_interval_and_no_pair_gives_none() {
         let side: Vec<u64> = (0..50).map(|i| 1000 + i * i % 97).collect();
         let baseline: Vec<u64> = (0..50).map(|i| 1000 + i * 7 % 31).collect();
-        let seed = |seed| Bootstrap { seed, ..Bootstrap::default() };
-        assert_eq!(paired(&side, &baseline, seed(1)), paired(&side, &baseline, seed(1)));
+        let seed = |seed| Bootstrap {
+            seed,
+            ..Bootstrap::default()
+        };
+        assert_eq!(
+            paired(&side, &baseline, seed(1)),
+            paired(&side, &baseline, seed(1))
+        );
         assert_eq!(paired(&side, &[], seed(1)), None);
         assert_eq!(unpaired(&[], &baseline, seed(1)), None);
         let unpaired = unpaired(&side, &baseline, seed(1)).unwrap();
@@ -162,6 +208,11 @@ mod tests {
         let baseline: Vec<u64> = (0..100).map(|i| 1000 + i * 100).collect();
         let ratio = paired(&baseline, &baseline, Bootstrap::default()).unwrap();
         assert_eq!((ratio.low, ratio.high), (1.0, 1.0));
-        assert!(unpaired(&baseline, &baseline, Bootstrap::default()).unwrap().width() > 0.1);
+        assert!(
+            unpaired(&baseline, &baseline, Bootstrap::default())
+                .unwrap()
+                .width()
+                > 0.1
+        );
     }
 }

@@ -108,8 +108,15 @@ fn fields(row: &Row) -> Vec<String> {
     let known = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let usage = &row.usage;
     let io = &usage.io;
-    let bound = usage.peak_rss.map_or_else(String::new, |peak| peak.bound.to_string());
-    let stages: Vec<String> = row.stages.stages.iter().map(|stage| format!("{}={}", stage.name, stage.ns)).collect();
+    let bound = usage
+        .peak_rss
+        .map_or_else(String::new, |peak| peak.bound.to_string());
+    let stages: Vec<String> = row
+        .stages
+        .stages
+        .iter()
+        .map(|stage| format!("{}={}", stage.name, stage.ns))
+        .collect();
     vec![
         row.side.clone(),
         row.run.to_string(),

@@ -93,7 +93,11 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completed => f.write_str("completed"),
-            Self::Failed { run, warm_up: true, error } => write!(f, "failed in warm-up {run}: {error}"),
+            Self::Failed {
+                run,
+                warm_up: true,
+                error,
+            } => write!(f, "failed in warm-up {run}: {error}"),
             Self::Failed { run, error, .. } => write!(f, "failed in run {run}: {error}"),
             Self::Stopped { reason } => write!(f, "stopped: {reason}"),
         }
@@ -138,7 +142,14 @@ pub struct Ratio {
 
 impl SideReport {
     pub(crate) fn new(name: String, scope: Scope) -> Self {
-        Self { name, scope, end: End::Completed, rows: Vec::new(), elapsed_ns: None, differing_runs: Vec::new() }
+        Self {
+            name,
+            scope,
+            end: End::Completed,
+            rows: Vec::new(),
+            elapsed_ns: None,
+            differing_runs: Vec::new(),
+        }
     }
 
     pub(crate) fn elapsed(&self) -> Vec<u64> {
@@ -150,18 +161,25 @@ impl Report {
     /// Computes again what follows from the rows: summaries, differing runs, ratios and the verdict of `check`.
     pub(crate) fn conclude(&mut self, check: Option<&str>) {
         for side in &mut self.sides {
-            side.elapsed_ns = Distribution::new(side.elapsed()).ok().map(|times| times.summary());
+            side.elapsed_ns = Distribution::new(side.elapsed())
+                .ok()
+                .map(|times| times.summary());
             let first = side.rows.first().and_then(|row| row.output_sha256.clone());
-            side.differing_runs =
-                side.rows.iter().filter(|row| row.output_sha256 != first).map(|row| row.run).collect();
+            side.differing_runs = side
+                .rows
+                .iter()
+                .filter(|row| row.output_sha256 != first)
+                .map(|row| row.run)
+                .collect();
         }
         let digests = self.sides.iter().flat_map(|side| &side.rows);
         let digests = digests.filter_map(|row| Some((row.side.as_str(), row.digest.as_deref()?)));
         self.equivalence = check.map_or(Verdict::NotChecked, |check| Verdict::of(check, digests));
         self.ratios = match self.sides.split_first() {
-            Some((baseline, others)) => {
-                others.iter().filter_map(|side| ratio(side, baseline, self.bootstrap)).collect()
-            }
+            Some((baseline, others)) => others
+                .iter()
+                .filter_map(|side| ratio(side, baseline, self.bootstrap))
+                .collect(),
             None => Vec::new(),
         };
     }
@@ -185,5 +203,9 @@ fn ratio(side: &SideReport, baseline: &SideReport, bootstrap: Bootstrap) -> Opti
         .collect();
     let (above, below): (Vec<u64>, Vec<u64>) = pairs.into_iter().unzip();
     let interval = paired(&above, &below, bootstrap)?;
-    Some(Ratio { side: side.name.clone(), baseline: baseline.name.clone(), interval })
+    Some(Ratio {
+        side: side.name.clone(),
+        baseline: baseline.name.clone(),
+        interval,
+    })
 }

@@ -13,7 +13,9 @@ pub enum SavedError {
     #[error("this is no saved result of yeoul-measure: {0}")]
     Json(#[from] serde_json::Error),
     /// It is of another version.
-    #[error("the saved result has format {found}, this program reads format {FORMAT}; measure again")]
+    #[error(
+        "the saved result has format {found}, this program reads format {FORMAT}; measure again"
+    )]
     Format {
         /// The version that was found.
         found: u64,
@@ -95,7 +97,8 @@ impl Report {
     pub fn merge(mut self, other: Self) -> Result<Self, SavedError> {
         comparable(&self, &other)?;
         let names = |report: &Self| {
-            let mut names: Vec<String> = report.sides.iter().map(|side| side.name.clone()).collect();
+            let mut names: Vec<String> =
+                report.sides.iter().map(|side| side.name.clone()).collect();
             names.sort();
             names.join(", ")
         };
@@ -110,9 +113,16 @@ impl Report {
             self.environment.noise.push(noise);
         }
         for side in &mut self.sides {
-            let later = other.sides.iter().find(|later| later.name == side.name).map_or(&[][..], |later| &later.rows);
+            let later = other
+                .sides
+                .iter()
+                .find(|later| later.name == side.name)
+                .map_or(&[][..], |later| &later.rows);
             same_scope(side, &other.sides)?;
-            side.rows.extend(later.iter().map(|row| Row { run: row.run + offset, ..row.clone() }));
+            side.rows.extend(later.iter().map(|row| Row {
+                run: row.run + offset,
+                ..row.clone()
+            }));
             if let Some(later) = other.sides.iter().find(|later| later.name == side.name)
                 && side.end == crate::report::End::Completed
             {
@@ -142,7 +152,8 @@ pub fn across(
         Some(difference) if unequal_scope => format!("UNEQUAL SCOPE ({difference}): "),
         Some(difference) => return Err(SavedError::Scope(difference)),
     };
-    let interval = unpaired(&above.elapsed(), &below.elapsed(), Bootstrap::default()).ok_or_else(|| missing(of, side))?;
+    let interval = unpaired(&above.elapsed(), &below.elapsed(), Bootstrap::default())
+        .ok_or_else(|| missing(of, side))?;
     Ok(Across {
         title: format!("{mark}{side} ÷ {baseline}, from separate runs (not interleaved)"),
         side: side.to_owned(),
@@ -152,22 +163,35 @@ pub fn across(
 }
 
 fn find<'a>(report: &'a Report, name: &str) -> Result<&'a SideReport, SavedError> {
-    report.side(name).filter(|side| !side.rows.is_empty()).ok_or_else(|| missing(report, name))
+    report
+        .side(name)
+        .filter(|side| !side.rows.is_empty())
+        .ok_or_else(|| missing(report, name))
 }
 
 fn missing(report: &Report, name: &str) -> SavedError {
     let known: Vec<&str> = report.sides.iter().map(|side| side.name.as_str()).collect();
-    SavedError::NoSuchSide { name: name.to_owned(), known: known.join(", ") }
+    SavedError::NoSuchSide {
+        name: name.to_owned(),
+        known: known.join(", "),
+    }
 }
 
 fn comparable(one: &Report, two: &Report) -> Result<(), SavedError> {
     let sums = |report: &Report| {
-        let mut sums: Vec<&str> = report.inputs.iter().map(|input| input.sha256.as_str()).collect();
+        let mut sums: Vec<&str> = report
+            .inputs
+            .iter()
+            .map(|input| input.sha256.as_str())
+            .collect();
         sums.sort_unstable();
         sums.join(" ")
     };
     if sums(one) != sums(two) {
-        return Err(SavedError::Inputs { one: sums(one), two: sums(two) });
+        return Err(SavedError::Inputs {
+            one: sums(one),
+            two: sums(two),
+        });
     }
     if let Some(difference) = one.environment.machine.difference(&two.environment.machine) {
         return Err(SavedError::Machine(difference));
@@ -176,8 +200,16 @@ fn comparable(one: &Report, two: &Report) -> Result<(), SavedError> {
         true => Ok(()),
         false => Err(SavedError::Condition { what, one, two }),
     };
-    condition("where outputs go", format!("{:?}", one.outputs), format!("{:?}", two.outputs))?;
-    condition("how much must be read", one.read_floor.to_string(), two.read_floor.to_string())
+    condition(
+        "where outputs go",
+        format!("{:?}", one.outputs),
+        format!("{:?}", two.outputs),
+    )?;
+    condition(
+        "how much must be read",
+        one.read_floor.to_string(),
+        two.read_floor.to_string(),
+    )
 }
 
 fn same_scope(side: &SideReport, others: &[SideReport]) -> Result<(), SavedError> {

@@ -32,13 +32,27 @@ pub struct Scope {
 
 /// A word that is no part of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no part of a scope; the parts are start, read, work, write, fsync (as in \"read,work,write\")")]
+#[error(
+    "\"{0}\" is no part of a scope; the parts are start, read, work, write, fsync (as in \"read,work,write\")"
+)]
 pub struct UnknownScope(pub String);
 
 impl Scope {
     fn parts(self) -> [(&'static str, bool); 5] {
-        let Self { start, read, work, write, fsync } = self;
-        [("start", start), ("read", read), ("work", work), ("write", write), ("fsync", fsync)]
+        let Self {
+            start,
+            read,
+            work,
+            write,
+            fsync,
+        } = self;
+        [
+            ("start", start),
+            ("read", read),
+            ("work", work),
+            ("write", write),
+            ("fsync", fsync),
+        ]
     }
 
     /// What one of the two includes and the other does not, such as `write (B only)`. `None` when they are equal.
@@ -49,7 +63,9 @@ impl Scope {
             .into_iter()
             .zip(other.parts())
             .filter(|((_, here), (_, there))| here != there)
-            .map(|((part, here), _)| format!("{part} ({} only)", if here { own_name } else { other_name }))
+            .map(|((part, here), _)| {
+                format!("{part} ({} only)", if here { own_name } else { other_name })
+            })
             .collect();
         (!differing.is_empty()).then(|| differing.join(", "))
     }
@@ -57,7 +73,12 @@ impl Scope {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<&str> = self.parts().into_iter().filter(|part| part.1).map(|part| part.0).collect();
+        let parts: Vec<&str> = self
+            .parts()
+            .into_iter()
+            .filter(|part| part.1)
+            .map(|part| part.0)
+            .collect();
         f.write_str(if parts.is_empty() { "nothing" } else { "" })?;
         f.write_str(&parts.join("+"))
     }
@@ -108,20 +129,32 @@ mod tests {
     fn every_scope_survives_its_text() {
         for bits in 0..32u8 {
             let on = |bit: u8| bits & (1 << bit) != 0;
-            let scope = Scope { start: on(0), read: on(1), work: on(2), write: on(3), fsync: on(4) };
+            let scope = Scope {
+                start: on(0),
+                read: on(1),
+                work: on(2),
+                write: on(3),
+                fsync: on(4),
+            };
             assert_eq!(scope.to_string().parse(), Ok(scope));
         }
     }
 
     #[test]
     fn an_unknown_word_is_named() {
-        assert_eq!("read,wrote".parse::<Scope>(), Err(UnknownScope("wrote".into())));
+        assert_eq!(
+            "read,wrote".parse::<Scope>(),
+            Err(UnknownScope("wrote".into()))
+        );
     }
 
     #[test]
     fn a_difference_says_who_has_what() {
         let (a, b): (Scope, Scope) = ("start,work".parse().unwrap(), "work,write".parse().unwrap());
-        assert_eq!(a.difference("A", b, "B").unwrap(), "start (A only), write (B only)");
+        assert_eq!(
+            a.difference("A", b, "B").unwrap(),
+            "start (A only), write (B only)"
+        );
         assert_eq!(a.difference("A", a, "B"), None);
     }
 }

@@ -40,7 +40,11 @@ impl StageClock {
     /// Starts the total at `start`.
     #[must_use]
     pub fn start_at(start: Instant) -> Self {
-        Self { start, current: None, stages: Vec::new() }
+        Self {
+            start,
+            current: None,
+            stages: Vec::new(),
+        }
     }
 
     /// Enters the stage `name` now.
@@ -89,10 +93,18 @@ impl StageClock {
         let stages: Vec<StageTime> = self
             .stages
             .into_iter()
-            .map(|(name, time, entered)| StageTime { name: name.into_owned(), ns: nanoseconds(time), entered })
+            .map(|(name, time, entered)| StageTime {
+                name: name.into_owned(),
+                ns: nanoseconds(time),
+                entered,
+            })
             .collect();
         let attributed = stages.iter().map(|stage| stage.ns).sum();
-        StageTimes { total_ns, rest_ns: total_ns.saturating_sub(attributed), stages }
+        StageTimes {
+            total_ns,
+            rest_ns: total_ns.saturating_sub(attributed),
+            stages,
+        }
     }
 }
 
@@ -159,10 +171,21 @@ mod tests {
         clock.enter_at("b", start + ms(2));
         clock.enter_at("a", start + ms(1));
         let times = clock.finish_at(start + ms(4));
-        assert_eq!(times.stages, [
-            StageTime { name: "a".into(), ns: 5_000_000, entered: 2 },
-            StageTime { name: "b".into(), ns: 0, entered: 1 },
-        ]);
+        assert_eq!(
+            times.stages,
+            [
+                StageTime {
+                    name: "a".into(),
+                    ns: 5_000_000,
+                    entered: 2
+                },
+                StageTime {
+                    name: "b".into(),
+                    ns: 0,
+                    entered: 1
+                },
+            ]
+        );
         assert_eq!(times.rest_ns, 0);
     }
 
@@ -170,7 +193,10 @@ mod tests {
     fn without_stages_all_is_rest() {
         let start = Instant::now();
         let times = StageClock::start_at(start).finish_at(start + ms(7));
-        assert_eq!((times.total_ns, times.rest_ns, times.stages.len()), (7_000_000, 7_000_000, 0));
+        assert_eq!(
+            (times.total_ns, times.rest_ns, times.stages.len()),
+            (7_000_000, 7_000_000, 0)
+        );
         assert_eq!(mean_per_stage(&[]), []);
     }
 }

@@ -47,9 +47,9 @@ mod window;
 
 pub use child::{Reaped, reap};
 pub use procfs::io_of;
-pub use window::{Measured, Window, allocated_by};
 pub(crate) use procfs::{status_bytes, value};
 pub(crate) use window::cpu_of_self_and_children;
+pub use window::{Measured, Window, allocated_by};
 
 /// A file of `/proc` could not be read or does not look as proc(5) says.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +110,9 @@ impl Io {
             syscw: self.syscw.saturating_sub(earlier.syscw),
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
             write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
-            cancelled_write_bytes: self.cancelled_write_bytes.saturating_sub(earlier.cancelled_write_bytes),
+            cancelled_write_bytes: self
+                .cancelled_write_bytes
+                .saturating_sub(earlier.cancelled_write_bytes),
         }
     }
 
@@ -209,6 +211,9 @@ pub fn counts_dirtied(folder: &Path) -> Result<bool, UsageError> {
     let written = std::fs::write(&path, vec![b'.'; BYTES]);
     let after = io_of("self")?.0;
     let _ = std::fs::remove_file(&path);
-    written.map_err(|source| UsageError::Read { path: path.display().to_string(), source })?;
+    written.map_err(|source| UsageError::Read {
+        path: path.display().to_string(),
+        source,
+    })?;
     Ok(after.since(before).write_bytes >= BYTES as u64)
 }

@@ -13,7 +13,11 @@ impl Captured {
     /// Standard error, or standard output when that is empty, with a line that says what was cut.
     #[must_use]
     pub fn text(&self) -> String {
-        if self.stderr.total > 0 { self.stderr.text() } else { self.stdout.text() }
+        if self.stderr.total > 0 {
+            self.stderr.text()
+        } else {
+            self.stdout.text()
+        }
     }
 }
 
@@ -29,12 +33,17 @@ pub struct Stream {
 
 impl Stream {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
+        Self {
+            limit,
+            ..Self::default()
+        }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = (self.limit / 2).saturating_sub(self.head.len()).min(bytes.len());
+        let room = (self.limit / 2)
+            .saturating_sub(self.head.len())
+            .min(bytes.len());
         self.head.extend_from_slice(&bytes[..room]);
         self.tail.extend(&bytes[room..]);
         let keep = self.limit - self.limit / 2;
@@ -54,8 +63,15 @@ impl Stream {
         if self.cut() == 0 {
             return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
         }
-        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));
-        format!("{head}\n[… {} of {} bytes cut …]\n{tail}", self.cut(), self.total)
+        let (head, tail) = (
+            String::from_utf8_lossy(&self.head),
+            String::from_utf8_lossy(&tail),
+        );
+        format!(
+            "{head}\n[… {} of {} bytes cut …]\n{tail}",
+            self.cut(),
+            self.total
+        )
     }
 }
 
@@ -71,7 +87,10 @@ mod tests {
             stream.push(&[b'x'; 1024]);
         }
         stream.push(b"end");
-        assert_eq!(stream.text(), "xxxxx\n[… 4194297 of 4194307 bytes cut …]\nxxend");
+        assert_eq!(
+            stream.text(),
+            "xxxxx\n[… 4194297 of 4194307 bytes cut …]\nxxend"
+        );
     }
 
     proptest! {

@@ -19,8 +19,16 @@ pub(super) fn new_mark() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // A process number comes back, together with its start time it does not.
-    let started = after_name(&stat).split(' ').nth(19).unwrap_or("0").to_owned();
-    format!("{}-{started}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    let started = after_name(&stat)
+        .split(' ')
+        .nth(19)
+        .unwrap_or("0")
+        .to_owned();
+    format!(
+        "{}-{started}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// A run's child and all that it started.
@@ -60,13 +68,19 @@ impl Family {
     }
 
     fn survivors(&self) -> Vec<(String, OwnedFd)> {
-        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
         entries
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
             .filter(|&pid: &u32| pid != self.leader && pid != std::process::id())
             .filter_map(|pid| {
                 // The pidfd first: should the number be another process's by now, it does not match.
-                let pidfd = pidfd_open(Pid::from_raw(i32::try_from(pid).ok()?)?, PidfdFlags::empty()).ok()?;
+                let pidfd = pidfd_open(
+                    Pid::from_raw(i32::try_from(pid).ok()?)?,
+                    PidfdFlags::empty(),
+                )
+                .ok()?;
                 self.has(pid).map(|name| (name, pidfd))
             })
             .collect()
@@ -84,7 +98,9 @@ impl Family {
         let marked = || {
             let wanted = format!("{MARK}={}", self.mark);
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
+            environment
+                .split(|&byte| byte == 0)
+                .any(|variable| variable == wanted.as_bytes())
         };
         if group.parse() != Ok(self.leader) && !marked() {
             return None;

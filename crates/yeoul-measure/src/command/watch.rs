@@ -36,8 +36,14 @@ enum Which {
 
 impl Streams {
     pub(super) fn new(pidfd: OwnedFd, child: &mut Child, limit: usize) -> Result<Self, SideError> {
-        let stdout = child.stdout.take().map(|pipe| (OwnedFd::from(pipe), Which::Stdout));
-        let stderr = child.stderr.take().map(|pipe| (OwnedFd::from(pipe), Which::Stderr));
+        let stdout = child
+            .stdout
+            .take()
+            .map(|pipe| (OwnedFd::from(pipe), Which::Stdout));
+        let stderr = child
+            .stderr
+            .take()
+            .map(|pipe| (OwnedFd::from(pipe), Which::Stderr));
         let mut open = Vec::new();
         for (pipe, which) in stdout.into_iter().chain(stderr) {
             // Once the child is gone, the rest is taken without waiting for whoever else holds the pipe.
@@ -45,8 +51,15 @@ impl Streams {
             fcntl_setfl(&pipe, flags | OFlags::NONBLOCK).map_err(call("fcntl"))?;
             open.push((File::from(pipe), which));
         }
-        let output = Captured { stdout: Stream::new(limit), stderr: Stream::new(limit) };
-        Ok(Self { pidfd, open, output })
+        let output = Captured {
+            stdout: Stream::new(limit),
+            stderr: Stream::new(limit),
+        };
+        Ok(Self {
+            pidfd,
+            open,
+            output,
+        })
     }
 
     /// Reads output until the child ends or the deadline comes.
@@ -71,7 +84,11 @@ impl Streams {
 
     fn step(&mut self, timeout: Option<&Timespec>) -> Result<Option<Instant>, SideError> {
         let mut fds = vec![PollFd::from_borrowed_fd(self.pidfd.as_fd(), PollFlags::IN)];
-        fds.extend(self.open.iter().map(|(pipe, _)| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+        fds.extend(
+            self.open
+                .iter()
+                .map(|(pipe, _)| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+        );
         match poll(&mut fds, timeout) {
             Err(Errno::INTR) => return Ok(None),
             ready => ready.map_err(call("poll"))?,
@@ -117,5 +134,8 @@ impl Streams {
 }
 
 fn call(call: &'static str) -> impl FnOnce(Errno) -> SideError {
-    move |errno| SideError::Call { call, source: errno.into() }
+    move |errno| SideError::Call {
+        call,
+        source: errno.into(),
+    }
 }

@@ -54,7 +54,11 @@ pub fn knee(points: &[Point]) -> Option<Knee> {
         }
         at = point;
     }
-    Some(Knee { level: at.level, seen: next.is_some(), sentence: sentence(at, next) })
+    Some(Knee {
+        level: at.level,
+        seen: next.is_some(),
+        sentence: sentence(at, next),
+    })
 }
 
 fn worth_it(lower: &Point, upper: &Point) -> bool {
@@ -97,13 +101,22 @@ mod tests {
     use super::*;
 
     fn point(level: usize, throughput: f64, p95_us: u64, mib: u64) -> Point {
-        Point { level, throughput, median_of_p95_ns: p95_us * 1000, peak_rss_median: mib << 20 }
+        Point {
+            level,
+            throughput,
+            median_of_p95_ns: p95_us * 1000,
+            peak_rss_median: mib << 20,
+        }
     }
 
     #[test]
     fn the_flat_step_from_four_to_eight_is_the_knee() {
-        let points =
-            [point(8, 294.0, 45_210, 303), point(1, 110.0, 9_500, 60), point(2, 205.0, 10_100, 100), point(4, 293.0, 11_150, 172)];
+        let points = [
+            point(8, 294.0, 45_210, 303),
+            point(1, 110.0, 9_500, 60),
+            point(2, 205.0, 10_100, 100),
+            point(4, 293.0, 11_150, 172),
+        ];
         let knee = knee(&points).unwrap();
         assert_eq!((knee.level, knee.seen), (4, true));
         assert_eq!(
@@ -115,19 +128,48 @@ mod tests {
 
     #[test]
     fn a_gain_that_is_paid_with_more_than_proportional_waiting_is_none() {
-        assert_eq!(knee(&[point(1, 100.0, 10, 1), point(2, 112.0, 21, 1)]).unwrap().level, 1);
-        assert_eq!(knee(&[point(1, 100.0, 10, 1), point(2, 112.0, 20, 1)]).unwrap().level, 2);
+        assert_eq!(
+            knee(&[point(1, 100.0, 10, 1), point(2, 112.0, 21, 1)])
+                .unwrap()
+                .level,
+            1
+        );
+        assert_eq!(
+            knee(&[point(1, 100.0, 10, 1), point(2, 112.0, 20, 1)])
+                .unwrap()
+                .level,
+            2
+        );
     }
 
     #[test]
     fn exactly_ten_percent_counts_and_less_does_not() {
-        assert_eq!(knee(&[point(1, 1000.0, 10, 1), point(2, 1101.0, 10, 1)]).unwrap().level, 2);
-        assert_eq!(knee(&[point(1, 1000.0, 10, 1), point(2, 1099.0, 10, 1)]).unwrap().level, 1);
+        assert_eq!(
+            knee(&[point(1, 1000.0, 10, 1), point(2, 1101.0, 10, 1)])
+                .unwrap()
+                .level,
+            2
+        );
+        assert_eq!(
+            knee(&[point(1, 1000.0, 10, 1), point(2, 1099.0, 10, 1)])
+                .unwrap()
+                .level,
+            1
+        );
     }
 
     #[test]
     fn a_later_gain_does_not_bridge_a_flat_step_and_one_level_has_no_knee_seen() {
-        assert_eq!(knee(&[point(1, 100.0, 10, 1), point(2, 100.0, 10, 1), point(4, 300.0, 10, 1)]).unwrap().level, 1);
+        assert_eq!(
+            knee(&[
+                point(1, 100.0, 10, 1),
+                point(2, 100.0, 10, 1),
+                point(4, 300.0, 10, 1)
+            ])
+            .unwrap()
+            .level,
+            1
+        );
         assert!(!knee(&[point(1, 100.0, 10, 1)]).unwrap().seen);
         assert_eq!(knee(&[]), None);
     }

@@ -101,7 +101,9 @@ pub enum ProtocolError {
         longest_ns: u64,
     },
     /// An output is not the expected one.
-    #[error("{wrong} of {calls} outputs are not the expected one; the first is of call {call}: {found}, expected {expected}")]
+    #[error(
+        "{wrong} of {calls} outputs are not the expected one; the first is of call {call}: {found}, expected {expected}"
+    )]
     WrongOutput {
         /// How many are wrong.
         wrong: usize,
@@ -115,7 +117,9 @@ pub enum ProtocolError {
         expected: String,
     },
     /// More was printed than the calls account for.
-    #[error("the worker printed {printed} bytes to standard output, far more than its calls need; only the protocol belongs there")]
+    #[error(
+        "the worker printed {printed} bytes to standard output, far more than its calls need; only the protocol belongs there"
+    )]
     TooMuch {
         /// Bytes.
         printed: u64,
@@ -133,7 +137,11 @@ pub fn parse(text: &str, calls: usize, expected: &str) -> Result<Printed, Protoc
     let mut end = None;
     for (index, text) in text.lines().enumerate() {
         let line = index + 1;
-        let bad = |reason: String| ProtocolError::Line { line, reason, text: text.chars().take(120).collect() };
+        let bad = |reason: String| ProtocolError::Line {
+            line,
+            reason,
+            text: text.chars().take(120).collect(),
+        };
         if end.is_some() {
             return Err(bad("nothing may follow the last line".to_owned()));
         }
@@ -148,22 +156,42 @@ pub fn parse(text: &str, calls: usize, expected: &str) -> Result<Printed, Protoc
                     wrong.get_or_insert((call, sha256));
                 }
             }
-            Line::All { calls, elapsed_ns, peak_rss } => end = Some((calls, elapsed_ns, peak_rss)),
+            Line::All {
+                calls,
+                elapsed_ns,
+                peak_rss,
+            } => end = Some((calls, elapsed_ns, peak_rss)),
         }
     }
     let (said, elapsed_ns, peak_rss) = end.ok_or(ProtocolError::NoEnd)?;
     let found: Vec<u64> = call_ns.into_iter().flatten().collect();
     if found.len() != calls || said != calls {
-        return Err(ProtocolError::Missing { found: found.len().min(said), calls });
+        return Err(ProtocolError::Missing {
+            found: found.len().min(said),
+            calls,
+        });
     }
     if let Some((call, found)) = wrong {
-        return Err(ProtocolError::WrongOutput { wrong: number_wrong, calls, call, found, expected: expected.to_owned() });
+        return Err(ProtocolError::WrongOutput {
+            wrong: number_wrong,
+            calls,
+            call,
+            found,
+            expected: expected.to_owned(),
+        });
     }
     let longest_ns = found.iter().copied().max().unwrap_or(0);
     if elapsed_ns < longest_ns || elapsed_ns == 0 {
-        return Err(ProtocolError::TooShort { elapsed_ns, longest_ns });
+        return Err(ProtocolError::TooShort {
+            elapsed_ns,
+            longest_ns,
+        });
     }
-    Ok(Printed { call_ns: found, elapsed_ns, peak_rss })
+    Ok(Printed {
+        call_ns: found,
+        elapsed_ns,
+        peak_rss,
+    })
 }
 
 #[cfg(test)]
@@ -173,13 +201,21 @@ mod tests {
     const END: &str = "{\"calls\":2,\"elapsed_ns\":30}\n";
 
     fn call(call: usize, sha256: &str) -> String {
-        format!("{{\"call\":{call},\"ns\":{},\"sha256\":\"{sha256}\"}}\n", 10 + call)
+        format!(
+            "{{\"call\":{call},\"ns\":{},\"sha256\":\"{sha256}\"}}\n",
+            10 + call
+        )
     }
 
     #[test]
     fn calls_in_any_order_are_put_by_number() {
-        let text = call(1, "a") + &call(0, "a") + "{\"calls\":2,\"elapsed_ns\":30,\"peak_rss\":4096}\n";
-        let printed = Printed { call_ns: vec![10, 11], elapsed_ns: 30, peak_rss: Some(4096) };
+        let text =
+            call(1, "a") + &call(0, "a") + "{\"calls\":2,\"elapsed_ns\":30,\"peak_rss\":4096}\n";
+        let printed = Printed {
+            call_ns: vec![10, 11],
+            elapsed_ns: 30,
+            peak_rss: Some(4096),
+        };
         assert_eq!(parse(&text, 2, "a"), Ok(printed));
     }
 
@@ -187,14 +223,25 @@ mod tests {
     fn what_is_wrong_is_named() {
         let said = |text: &str| parse(text, 2, "a").unwrap_err().to_string();
         assert!(said("hello\n").starts_with("line 1 is none of the worker protocol"));
-        assert!(said(&(call(0, "a") + &call(0, "a"))).starts_with("line 2: call 0 is not expected"));
+        assert!(
+            said(&(call(0, "a") + &call(0, "a"))).starts_with("line 2: call 0 is not expected")
+        );
         assert!(said(&call(7, "a")).starts_with("line 1: call 7 is not expected"));
         assert_eq!(said(&(call(0, "a") + END)), "1 of 2 calls were reported");
-        assert!(said(&(call(0, "a") + &call(1, "a"))).starts_with("the last line, with elapsed_ns, is missing"));
+        assert!(
+            said(&(call(0, "a") + &call(1, "a")))
+                .starts_with("the last line, with elapsed_ns, is missing")
+        );
         let wrong = call(0, "a") + &call(1, "b") + END;
-        assert_eq!(said(&wrong), "1 of 2 outputs are not the expected one; the first is of call 1: b, expected a");
+        assert_eq!(
+            said(&wrong),
+            "1 of 2 outputs are not the expected one; the first is of call 1: b, expected a"
+        );
         let short = call(0, "a") + &call(1, "a") + "{\"calls\":2,\"elapsed_ns\":10}\n";
-        assert_eq!(said(&short), "elapsed_ns is 10, but the longest call alone took 11 ns");
+        assert_eq!(
+            said(&short),
+            "elapsed_ns is 10, but the longest call alone took 11 ns"
+        );
         assert!(said(&(call(0, "a") + END + &call(1, "a"))).contains("nothing may follow"));
     }
 }

@@ -102,10 +102,20 @@ impl ConcurrencyReport {
         let mut levels = asked.levels.clone();
         levels.sort_unstable();
         levels.dedup();
-        let of_case = |case: &Case| levels.iter().filter_map(|&level| summary(&case.name, level, &runs)).collect();
-        let cases: Vec<(String, Vec<LevelSummary>)> =
-            asked.cases.iter().map(|case| (case.name.clone(), of_case(case))).collect();
-        let knees = cases.iter().filter(|(case, _)| !failures.iter().any(|failure| failure.case == *case));
+        let of_case = |case: &Case| {
+            levels
+                .iter()
+                .filter_map(|&level| summary(&case.name, level, &runs))
+                .collect()
+        };
+        let cases: Vec<(String, Vec<LevelSummary>)> = asked
+            .cases
+            .iter()
+            .map(|case| (case.name.clone(), of_case(case)))
+            .collect();
+        let knees = cases
+            .iter()
+            .filter(|(case, _)| !failures.iter().any(|failure| failure.case == *case));
         let knees = knees
             .filter_map(|(case, levels)| {
                 let points: Vec<Point> = levels.iter().map(|level| level.point).collect();
@@ -164,11 +174,17 @@ impl ConcurrencyReport {
     /// A summary to read.
     #[must_use]
     pub fn to_markdown(&self) -> String {
-        let mut text = format!("# {}\n\n- Machine: {}\n", one_line(&self.title), self.environment.machine);
+        let mut text = format!(
+            "# {}\n\n- Machine: {}\n",
+            one_line(&self.title),
+            self.environment.machine
+        );
         for noise in &self.environment.noise {
             let _ = writeln!(text, "- **NOISY:** {noise}");
         }
-        let cores = self.cores.map_or_else(|| "all".to_owned(), |cores| format!("at most {cores}"));
+        let cores = self
+            .cores
+            .map_or_else(|| "all".to_owned(), |cores| format!("at most {cores}"));
         let _ = writeln!(
             text,
             "- {} independent processes a level, {} calls each, {cores} cores; {} calls in all, every output's SHA-256 \
@@ -177,14 +193,30 @@ impl ConcurrencyReport {
             self.calls,
             self.runs.iter().map(|run| run.call_ns.len()).sum::<usize>()
         );
-        for Failure { case, level, process, error } in &self.failures {
-            let _ = writeln!(text, "- **FAILED:** {case}, {level} at once, process {process}: {error}");
+        for Failure {
+            case,
+            level,
+            process,
+            error,
+        } in &self.failures
+        {
+            let _ = writeln!(
+                text,
+                "- **FAILED:** {case}, {level} at once, process {process}: {error}"
+            );
         }
         text.push_str(
             "\n| input | at once | throughput (median), calls/s | median of the runs' p95 | p99 of all calls | \
              peak RSS, median | peak RSS, max |\n|---|---:|---:|---:|---:|---:|---:|\n",
         );
-        for LevelSummary { case, point, p99_of_all_ns, peak_rss_max, .. } in &self.levels {
+        for LevelSummary {
+            case,
+            point,
+            p99_of_all_ns,
+            peak_rss_max,
+            ..
+        } in &self.levels
+        {
             let _ = writeln!(
                 text,
                 "| {} | {} | {:.1} | {} | {} | {} | {} |",
@@ -206,13 +238,23 @@ impl ConcurrencyReport {
 }
 
 fn summary(case: &str, level: usize, runs: &[ProcessRun]) -> Option<LevelSummary> {
-    let runs: Vec<&ProcessRun> = runs.iter().filter(|run| run.case == case && run.level == level).collect();
+    let runs: Vec<&ProcessRun> = runs
+        .iter()
+        .filter(|run| run.case == case && run.level == level)
+        .collect();
     let median = |of: &dyn Fn(&ProcessRun) -> Option<u64>| {
-        Distribution::new(runs.iter().filter_map(|run| of(run)).collect()).ok().map(|values| values.p50())
+        Distribution::new(runs.iter().filter_map(|run| of(run)).collect())
+            .ok()
+            .map(|values| values.p50())
     };
     let mut throughputs: Vec<f64> = runs.iter().map(|run| run.throughput()).collect();
     throughputs.sort_unstable_by(f64::total_cmp);
-    let all = Distribution::new(runs.iter().flat_map(|run| run.call_ns.iter().copied()).collect()).ok()?;
+    let all = Distribution::new(
+        runs.iter()
+            .flat_map(|run| run.call_ns.iter().copied())
+            .collect(),
+    )
+    .ok()?;
     let point = Point {
         level,
         // By nearest rank, as all percentiles here.

@@ -29,8 +29,12 @@ pub enum WorkError {
 
 /// The number in an environment variable of the protocol.
 fn number(variable: &'static str) -> Result<usize, WorkError> {
-    let value = std::env::var(variable).ok().and_then(|text| text.parse().ok());
-    value.filter(|&number| number > 0).ok_or(WorkError::Variable(variable))
+    let value = std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    value
+        .filter(|&number| number > 0)
+        .ok_or(WorkError::Variable(variable))
 }
 
 /// What a worker's `main` calls: reads the environment, makes the calls on as many threads as are wanted at once, and
@@ -71,7 +75,9 @@ fn work_to<T: Send>(
             if result.is_err() {
                 next.store(calls, Ordering::Relaxed);
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, ns, result));
+            done.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((number, ns, result));
         }
     };
     std::thread::scope(|scope| {
@@ -87,10 +93,16 @@ fn work_to<T: Send>(
     };
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (call, ns, result) in done {
-        let sha256 = result.and_then(&sha256).map_err(|source| WorkError::Call { call, source })?;
+        let sha256 = result
+            .and_then(&sha256)
+            .map_err(|source| WorkError::Call { call, source })?;
         print(&Line::Call { call, ns, sha256 })?;
     }
-    print(&Line::All { calls, elapsed_ns, peak_rss })?;
+    print(&Line::All {
+        calls,
+        elapsed_ns,
+        peak_rss,
+    })?;
     Ok(out.flush()?)
 }
 
@@ -117,14 +129,22 @@ mod tests {
 
     #[test]
     fn a_failing_call_ends_the_work_and_is_named() {
-        let call = |number: usize| if number == 2 { Err("broken".into()) } else { Ok(()) };
+        let call = |number: usize| {
+            if number == 2 {
+                Err("broken".into())
+            } else {
+                Ok(())
+            }
+        };
         let error = work_to(1, 1000, &call, |()| Ok(String::new()), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "call 2: broken");
     }
 
     #[test]
     fn without_the_harness_it_says_what_is_missing() {
-        let error = work(|_| Ok(()), |()| Ok(String::new())).unwrap_err().to_string();
+        let error = work(|_| Ok(()), |()| Ok(String::new()))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("YEOUL_MEASURE_LEVEL"), "{error}");
     }
 }

@@ -32,11 +32,16 @@ const NAMES: &[(u64, &str)] = &[
 /// # Errors
 /// When the path is not there.
 pub fn filesystem_of(path: &Path) -> Result<String, UsageError> {
-    let stat = rustix::fs::statfs(path)
-        .map_err(|errno| UsageError::Read { path: path.display().to_string(), source: errno.into() })?;
+    let stat = rustix::fs::statfs(path).map_err(|errno| UsageError::Read {
+        path: path.display().to_string(),
+        source: errno.into(),
+    })?;
     // Some targets have the number as i32 or i64: only the low 32 bits are the magic.
     let magic = i128::from(stat.f_type) & 0xffff_ffff;
-    let name = NAMES.iter().find(|&&(known, _)| i128::from(known) == magic).map(|&(_, name)| name);
+    let name = NAMES
+        .iter()
+        .find(|&&(known, _)| i128::from(known) == magic)
+        .map(|&(_, name)| name);
     Ok(name.map_or_else(|| format!("{magic:#x}"), str::to_owned))
 }
 
@@ -51,7 +56,9 @@ mod tests {
 
     #[test]
     fn a_missing_path_is_named() {
-        let error = filesystem_of(Path::new("/없는 폴더")).unwrap_err().to_string();
+        let error = filesystem_of(Path::new("/없는 폴더"))
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("cannot read /없는 폴더: "), "{error}");
     }
 }

@@ -11,7 +11,10 @@ use crate::usage::Bound;
 pub(super) fn of(report: &Report) -> String {
     let mut text = format!("# {}\n\n", one_line(&report.title));
     if let Some(difference) = &report.unequal_scope {
-        let _ = writeln!(text, "**The sides do not measure the same: {difference}. Their ratio is no speed-up.**\n");
+        let _ = writeln!(
+            text,
+            "**The sides do not measure the same: {difference}. Their ratio is no speed-up.**\n"
+        );
     }
     text.push_str(&conditions(report));
     text.push_str(&times(report));
@@ -32,7 +35,11 @@ fn conditions(report: &Report) -> String {
         cpu.own * 100.0,
         cpu.others * 100.0,
         cpu.steal * 100.0,
-        report.environment.governor.as_ref().map_or_else(String::new, |name| format!("; governor {name}")),
+        report
+            .environment
+            .governor
+            .as_ref()
+            .map_or_else(String::new, |name| format!("; governor {name}")),
     );
     for noise in &report.environment.noise {
         let _ = writeln!(text, "- **NOISY:** {noise}");
@@ -52,13 +59,27 @@ fn conditions(report: &Report) -> String {
     );
     for input in &report.inputs {
         let sum: String = input.sha256.chars().take(16).collect();
-        let _ = writeln!(text, "- Input: `{}`, {} bytes, SHA-256 {sum}…", input.path.display(), input.bytes);
+        let _ = writeln!(
+            text,
+            "- Input: `{}`, {} bytes, SHA-256 {sum}…",
+            input.path.display(),
+            input.bytes
+        );
     }
     let _ = writeln!(text, "- {}", report.equivalence.sentence());
     for side in &report.sides {
         if !side.differing_runs.is_empty() {
-            let runs: Vec<String> = side.differing_runs.iter().take(10).map(ToString::to_string).collect();
-            let more = if side.differing_runs.len() > runs.len() { ", …" } else { "" };
+            let runs: Vec<String> = side
+                .differing_runs
+                .iter()
+                .take(10)
+                .map(ToString::to_string)
+                .collect();
+            let more = if side.differing_runs.len() > runs.len() {
+                ", …"
+            } else {
+                ""
+            };
             let _ = writeln!(
                 text,
                 "- **{} does not always make the same bytes:** {} of {} runs differ from its first (run {}{more})",
@@ -69,7 +90,14 @@ fn conditions(report: &Report) -> String {
             );
         }
         if side.end != End::Completed {
-            let _ = writeln!(text, "- **{}: {} of {} runs.** It {}", side.name, side.rows.len(), report.runs, side.end);
+            let _ = writeln!(
+                text,
+                "- **{}: {} of {} runs.** It {}",
+                side.name,
+                side.rows.len(),
+                report.runs,
+                side.end
+            );
         }
     }
     text.push('\n');
@@ -87,9 +115,17 @@ fn times(report: &Report) -> String {
             Some(s) => {
                 let mean = time_f(s.mean);
                 let [min, p50, p95, p99, max] = [s.min, s.p50, s.p95, s.p99, s.max].map(time);
-                writeln!(text, "| {name} | {} | {} | {min} | {p50} | {p95} | {p99} | {max} | {mean} |", side.scope, s.n)
+                writeln!(
+                    text,
+                    "| {name} | {} | {} | {min} | {p50} | {p95} | {p99} | {max} | {mean} |",
+                    side.scope, s.n
+                )
             }
-            None => writeln!(text, "| {name} | {} | 0 | – | – | – | – | – | – |", side.scope),
+            None => writeln!(
+                text,
+                "| {name} | {} | 0 | – | – | – | – | – | – |",
+                side.scope
+            ),
         };
     }
     text.push('\n');
@@ -98,7 +134,12 @@ fn times(report: &Report) -> String {
 
 fn ratios(report: &Report) -> String {
     let mut text = String::new();
-    for Ratio { side, baseline, interval: i } in &report.ratios {
+    for Ratio {
+        side,
+        baseline,
+        interval: i,
+    } in &report.ratios
+    {
         let verdict = if i.contains_one() {
             "no difference is shown".to_owned()
         } else if i.median < 1.0 {
@@ -139,8 +180,14 @@ fn usage(report: &Report) -> String {
             median(|row| Some(row.usage.io.write_bytes), size),
             median(|row| row.usage.kernel_copied, size),
             median(|row| row.usage.allocated, size),
-            median(|row| Some(row.usage.voluntary_switches + row.usage.involuntary_switches), |n| n.to_string()),
-            median(|row| Some(row.usage.minor_faults + row.usage.major_faults), |n| n.to_string()),
+            median(
+                |row| Some(row.usage.voluntary_switches + row.usage.involuntary_switches),
+                |n| n.to_string(),
+            ),
+            median(
+                |row| Some(row.usage.minor_faults + row.usage.major_faults),
+                |n| n.to_string(),
+            ),
         ];
         let _ = writeln!(text, "| {} | {} |", cell(&side.name), fields.join(" | "));
     }
@@ -148,7 +195,11 @@ fn usage(report: &Report) -> String {
 }
 
 fn peak(side: &SideReport) -> String {
-    let highest = side.rows.iter().filter_map(|row| row.usage.peak_rss).max_by_key(|peak| peak.bytes);
+    let highest = side
+        .rows
+        .iter()
+        .filter_map(|row| row.usage.peak_rss)
+        .max_by_key(|peak| peak.bytes);
     match highest {
         None => "–".to_owned(),
         Some(peak) if peak.bound == Bound::Exact => size(peak.bytes),
@@ -165,9 +216,16 @@ fn stages(report: &Report) -> String {
             continue;
         }
         let rest = runs.iter().map(|run| run.rest_ns).sum::<u64>() / runs.len().max(1) as u64;
-        let mut parts: Vec<String> = means.iter().map(|stage| format!("{} {}", stage.name, time(stage.ns))).collect();
+        let mut parts: Vec<String> = means
+            .iter()
+            .map(|stage| format!("{} {}", stage.name, time(stage.ns)))
+            .collect();
         parts.push(format!("unattributed {}", time(rest)));
         let _ = writeln!(text, "- {}: mean a stage: {}", side.name, parts.join(", "));
     }
-    if text.is_empty() { text } else { format!("\n{text}") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n{text}")
+    }
 }

@@ -32,11 +32,25 @@ pub fn reap(child: &mut Child, own_peak: u64) -> Result<Reaped, UsageError> {
     // Before the wait: a zombie still has its counters, and its descendants' are added to them.
     let io = io_of(&child.id().to_string()).map(|(io, _)| io);
     let before = Rusage::of(UsageWho::RUSAGE_CHILDREN)?;
-    let ended = child.wait4().map_err(|source| UsageError::Call { call: "wait4", source })?;
+    let ended = child.wait4().map_err(|source| UsageError::Call {
+        call: "wait4",
+        source,
+    })?;
     let used = Rusage::of(UsageWho::RUSAGE_CHILDREN)?.since(before);
     let peak = ended.rusage.maxrss;
-    let bound = if peak > own_peak { Bound::Exact } else { Bound::AtMost };
-    let usage =
-        Usage { peak_rss: Some(PeakRss { bytes: peak, bound }), io: io?, children_reaped: true, ..used.usage() };
-    Ok(Reaped { status: ended.status, usage })
+    let bound = if peak > own_peak {
+        Bound::Exact
+    } else {
+        Bound::AtMost
+    };
+    let usage = Usage {
+        peak_rss: Some(PeakRss { bytes: peak, bound }),
+        io: io?,
+        children_reaped: true,
+        ..used.usage()
+    };
+    Ok(Reaped {
+        status: ended.status,
+        usage,
+    })
 }

@@ -6,7 +6,10 @@ use super::{Io, UsageError};
 pub(crate) fn read(path: &str) -> Result<String, UsageError> {
     std::fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .map_err(|source| UsageError::Read { path: path.to_owned(), source })
+        .map_err(|source| UsageError::Read {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// By one call, so that what the reading adds to the reader's own counters is known: the length, and one call.
@@ -23,8 +26,13 @@ fn read_once(path: &str) -> std::io::Result<String> {
 /// When there is no such process, it is another user's, or the kernel has no I/O accounting.
 pub fn io_of(pid: &str) -> Result<(Io, u64), UsageError> {
     let path = format!("/proc/{pid}/io");
-    let text = read_once(&path).map_err(|source| UsageError::Read { path: path.clone(), source })?;
-    parse_io(&text).map(|io| (io, text.len() as u64)).map_err(|field| UsageError::Field { path, field })
+    let text = read_once(&path).map_err(|source| UsageError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    parse_io(&text)
+        .map(|io| (io, text.len() as u64))
+        .map_err(|field| UsageError::Field { path, field })
 }
 
 fn parse_io(text: &str) -> Result<Io, &'static str> {
@@ -42,7 +50,9 @@ fn parse_io(text: &str) -> Result<Io, &'static str> {
 
 /// The first number after `name:` at the start of a line.
 pub(crate) fn value(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -67,6 +77,9 @@ mod tests {
     #[test]
     fn a_process_that_is_not_there_is_named() {
         let error = io_of("4294967295").unwrap_err().to_string();
-        assert!(error.starts_with("cannot read /proc/4294967295/io: "), "{error}");
+        assert!(
+            error.starts_with("cannot read /proc/4294967295/io: "),
+            "{error}"
+        );
     }
 }

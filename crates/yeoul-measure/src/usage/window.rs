@@ -44,7 +44,15 @@ impl Window {
         // Last, so that no other file of /proc is read within the window.
         let (io, io_len) = io_of("self")?;
         let began = SystemTime::now();
-        Ok(Self { own, children_faults: children.faults(), mark_reset, io, io_len, began, start: Instant::now() })
+        Ok(Self {
+            own,
+            children_faults: children.faults(),
+            mark_reset,
+            io,
+            io_len,
+            began,
+            start: Instant::now(),
+        })
     }
 
     /// When the clock was started.
@@ -61,18 +69,29 @@ impl Window {
         let elapsed = self.start.elapsed();
         let mut io = io_of("self")?.0.since(self.io);
         let children = Rusage::of(UsageWho::RUSAGE_CHILDREN)?;
-        let own = Rusage::of(UsageWho::RUSAGE_SELF)?.plus(children).since(self.own);
+        let own = Rusage::of(UsageWho::RUSAGE_SELF)?
+            .plus(children)
+            .since(self.own);
         // The opening read of /proc/self/io itself is in the difference.
         io.rchar = io.rchar.saturating_sub(self.io_len);
         io.syscr = io.syscr.saturating_sub(1);
-        let bound = if self.mark_reset { Bound::Exact } else { Bound::AtMost };
+        let bound = if self.mark_reset {
+            Bound::Exact
+        } else {
+            Bound::AtMost
+        };
         let usage = Usage {
             peak_rss: status_bytes("self", "VmHWM").map(|bytes| PeakRss { bytes, bound }),
             io,
             children_reaped: children.faults() > self.children_faults,
             ..own.usage()
         };
-        Ok(Measured { elapsed, start: self.start, began: self.began, usage })
+        Ok(Measured {
+            elapsed,
+            start: self.start,
+            began: self.began,
+            usage,
+        })
     }
 }
 
@@ -85,7 +104,10 @@ pub fn allocated_by<T>(counter: &dyn AllocationCounter, work: impl FnOnce() -> T
 
 /// CPU time that this process and its reaped children ever used, nanoseconds.
 pub(crate) fn cpu_of_self_and_children() -> Result<u64, UsageError> {
-    Ok(Rusage::of(UsageWho::RUSAGE_SELF)?.plus(Rusage::of(UsageWho::RUSAGE_CHILDREN)?).usage().cpu_ns())
+    Ok(Rusage::of(UsageWho::RUSAGE_SELF)?
+        .plus(Rusage::of(UsageWho::RUSAGE_CHILDREN)?)
+        .usage()
+        .cpu_ns())
 }
 
 /// The fields of `struct rusage` that Linux fills.
@@ -101,10 +123,16 @@ pub(super) struct Rusage {
 
 impl Rusage {
     pub(super) fn of(who: UsageWho) -> Result<Self, UsageError> {
-        let raw = getrusage(who).map_err(|errno| UsageError::Call { call: "getrusage", source: errno.into() })?;
+        let raw = getrusage(who).map_err(|errno| UsageError::Call {
+            call: "getrusage",
+            source: errno.into(),
+        })?;
         let unsigned = |value: i64| u64::try_from(value).unwrap_or(0);
         let time = |value: nix::sys::time::TimeVal| {
-            nanoseconds(Duration::new(unsigned(value.tv_sec()), 0) + Duration::from_micros(unsigned(value.tv_usec())))
+            nanoseconds(
+                Duration::new(unsigned(value.tv_sec()), 0)
+                    + Duration::from_micros(unsigned(value.tv_usec())),
+            )
         };
         Ok(Self {
             user_ns: time(raw.user_time()),
