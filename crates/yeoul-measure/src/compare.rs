@@ -1,20 +1,21 @@
 //! Sides side by side: in one run, over one scope, in an order that favours none.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{NoiseLimits, Probe};
 use crate::equivalence::{Equivalence, Verdict};
-use crate::evidence::{Evidence, Refusal, check};
-use crate::output::{FileError, Input, empty, failed, files_in, tree_sha256};
+use crate::evidence::Refusal;
+use crate::output::{FileError, Input, failed};
 use crate::ratio::Bootstrap;
-use crate::report::{End, FORMAT, Report, Row, SideReport};
-use crate::rng::SplitMix64;
-use crate::side::{RunContext, Side, SideError};
-use crate::stage::nanoseconds;
-use crate::usage::{UsageError, counts_dirtied};
+use crate::report::{FORMAT, Report, Row, SideReport};
+use crate::side::Side;
+use crate::usage::UsageError;
+
+mod rounds;
+
+use rounds::Rounds;
 
 /// In which order the sides take turns within a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ pub struct Comparison<'a> {
     pub title: String,
     /// What the sides work on.
     pub inputs: Vec<Input>,
-    /// A folder for outputs. Sub-folders `side-N` in it are emptied.
+    /// A folder for outputs. `output`, `output-N` and `check` in it are emptied.
     pub folder: PathBuf,
     /// Timed runs of each side. Default 30.
     pub runs: usize,
@@ -109,12 +110,6 @@ pub struct Comparison<'a> {
     pub bootstrap: Bootstrap,
     /// From where on the machine counts as noisy.
     pub noise_limits: NoiseLimits,
-}
-
-struct Lane {
-    output: PathBuf,
-    check: PathBuf,
-    warm_up_read: Option<u64>,
 }
 
 impl<'a> Comparison<'a> {
@@ -149,20 +144,10 @@ impl<'a> Comparison<'a> {
     ) -> Result<Report, CompareError> {
         let unequal = self.admit(sides)?;
         let folder = prepared(&self.folder)?;
-        let counts_dirtied = counts_dirtied(&folder)?;
+        let mut rounds = Rounds::new(self, &folder, sides)?;
         let probe = Probe::start(&folder)?;
-        let mut round = Rounds {
-            comparison: self,
-            counts_dirtied,
-            digests: HashMap::new(),
-            lanes: lanes(&folder, sides.len()),
-            reports: sides
-                .iter()
-                .map(|side| SideReport::new(side.name().to_owned(), side.scope()))
-                .collect(),
-        };
-        let refused = round.all(sides, observe)?;
-        let mut report = self.report(round.reports, unequal, probe)?;
+        let refused = rounds.all(sides, observe)?;
+        let mut report = self.report(rounds.reports, unequal, probe)?;
         match refused {
             Some((side, run, refusal)) => {
                 report.ratios.clear();
@@ -255,177 +240,4 @@ impl<'a> Comparison<'a> {
 fn prepared(folder: &Path) -> Result<PathBuf, FileError> {
     std::fs::create_dir_all(folder).map_err(failed("make", folder))?;
     std::fs::canonicalize(folder).map_err(failed("resolve", folder))
-}
-
-fn lanes(folder: &Path, sides: usize) -> Vec<Lane> {
-    let lane = |index| {
-        let side = folder.join(format!("side-{index}"));
-        Lane {
-            output: side.join("output"),
-            check: side.join("check"),
-            warm_up_read: None,
-        }
-    };
-    (0..sides).map(lane).collect()
-}
-
-struct Rounds<'c, 'a> {
-    comparison: &'c Comparison<'a>,
-    counts_dirtied: bool,
-    /// Output SHA-256 → what the equivalence check made of it.
-    digests: HashMap<String, String>,
-    lanes: Vec<Lane>,
-    reports: Vec<SideReport>,
-}
-
-/// Why a single run gave no row.
-enum Stop {
-    Failed(SideError),
-    Unchecked(String),
-    Refused(Refusal),
-}
-
-impl<E: Into<SideError>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl Rounds<'_, '_> {
-    fn all(
-        &mut self,
-        sides: &mut [Box<dyn Side + '_>],
-        observe: &mut dyn FnMut(&Row),
-    ) -> Result<Option<(String, usize, Refusal)>, CompareError> {
-        for lane in &self.lanes {
-            empty(&lane.output)?;
-        }
-        let mut rng = SplitMix64::new(self.comparison.bootstrap.seed);
-        let warm_ups = (1..=self.comparison.warm_ups).map(|run| (run, true));
-        for (run, warm_up) in warm_ups.chain((1..=self.comparison.runs).map(|run| (run, false))) {
-            let mut turns: Vec<usize> = (0..sides.len()).collect();
-            if self.comparison.order == Order::Random {
-                rng.shuffle(&mut turns);
-            }
-            for (position, index) in turns.into_iter().enumerate() {
-                if self.reports[index].end != End::Completed {
-                    continue;
-                }
-                match self.one(index, sides[index].as_mut(), run, position, warm_up) {
-                    Ok(Some(row)) => {
-                        observe(&row);
-                        self.reports[index].rows.push(row);
-                    }
-                    Ok(None) => {}
-                    Err(Stop::Failed(error)) => self.fail(index, run, warm_up, error.to_string()),
-                    Err(Stop::Unchecked(error)) => self.fail(index, run, warm_up, error),
-                    Err(Stop::Refused(refusal)) => {
-                        return Ok(Some(self.refuse(index, run, refusal)));
-                    }
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn fail(&mut self, index: usize, run: usize, warm_up: bool, error: String) {
-        self.reports[index].end = End::Failed {
-            run,
-            warm_up,
-            error,
-        };
-    }
-
-    fn refuse(&mut self, index: usize, run: usize, refusal: Refusal) -> (String, usize, Refusal) {
-        let name = self.reports[index].name.clone();
-        for report in &mut self.reports {
-            if report.end == End::Completed {
-                report.end = End::Stopped {
-                    reason: format!("side \"{name}\" was refused in run {run}: {refusal}"),
-                };
-            }
-        }
-        (name, run, refusal)
-    }
-
-    fn one(
-        &mut self,
-        index: usize,
-        side: &mut dyn Side,
-        run: usize,
-        position: usize,
-        warm_up: bool,
-    ) -> Result<Option<Row>, Stop> {
-        let comparison = self.comparison;
-        let fresh = comparison.outputs == Outputs::Fresh;
-        let lane = &mut self.lanes[index];
-        if fresh {
-            empty(&lane.output)?;
-        }
-        empty(&lane.check)?;
-        let context = RunContext {
-            run,
-            warm_up,
-            inputs: &comparison.inputs,
-            output: &lane.output,
-            check: &lane.check,
-        };
-        let record = side.run(&context)?;
-        if warm_up {
-            lane.warm_up_read = Some(record.usage.io.rchar);
-            return Ok(None);
-        }
-        let outputs = files_in(&lane.output)?;
-        let evidence = Evidence {
-            usage: record.usage,
-            began: record.began,
-            outputs: &outputs,
-            fresh,
-            read_floor: comparison.floor(),
-            counts_dirtied: self.counts_dirtied,
-            warm_up_read: lane.warm_up_read,
-        };
-        check(side.scope(), &evidence).map_err(Stop::Refused)?;
-        let (output_sha256, digest) = self.digest(index)?;
-        Ok(Some(Row {
-            side: side.name().to_owned(),
-            run,
-            position,
-            elapsed_ns: nanoseconds(record.elapsed),
-            usage: record.usage,
-            stages: record.stages,
-            output_files: outputs.len(),
-            output_bytes: outputs.iter().map(|file| file.bytes).sum(),
-            output_sha256,
-            digest,
-        }))
-    }
-
-    /// SHA-256 of what the run made, and the check's digest of it: asked once for the same bytes.
-    fn digest(&mut self, index: usize) -> Result<(Option<String>, Option<String>), Stop> {
-        let lane = &self.lanes[index];
-        let made = if files_in(&lane.check)?.is_empty() {
-            &lane.output
-        } else {
-            &lane.check
-        };
-        if files_in(made)?.is_empty() {
-            return Ok((None, None));
-        }
-        let sum = tree_sha256(made)?;
-        let Some(equivalence) = self.comparison.equivalence else {
-            return Ok((Some(sum), None));
-        };
-        if let Some(known) = self.digests.get(&sum) {
-            return Ok((Some(sum), Some(known.clone())));
-        }
-        let digest = equivalence.digest(made).map_err(|error| {
-            Stop::Unchecked(format!(
-                "the outputs cannot be checked by {}: {error}",
-                equivalence.name()
-            ))
-        })?;
-        self.digests.insert(sum.clone(), digest.clone());
-        Ok((Some(sum), Some(digest)))
-    }
 }

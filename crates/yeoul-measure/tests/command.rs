@@ -1,4 +1,5 @@
 //! Commands that behave badly.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,87 +1,15 @@
 //! The comparison as a whole, with sides whose times are made up: nothing here depends on how quiet the machine is.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::time::{Duration, SystemTime};
 
-use yeoul_measure::equivalence::{Bytes, Named};
+use yeoul_measure::equivalence::Named;
 use yeoul_measure::record::{COLUMNS, Csv};
-use yeoul_measure::{
-    CompareError, Comparison, End, Input, Order, Report, Row, RunContext, RunRecord, SavedError,
-    Scope, Side, SideError, StageTimes, Usage, Verdict, across,
-};
+use yeoul_measure::{CompareError, Comparison, End, Order, Row, Side, Verdict};
 
-/// A side that takes the time that it is told, and leaves for the check what it is told.
-struct Simulated {
-    name: &'static str,
-    scope: Scope,
-    ns: fn(usize) -> u64,
-    made: fn(usize) -> &'static str,
-    fails_in: Option<usize>,
-}
+mod support;
 
-fn simulated(name: &'static str, ns: fn(usize) -> u64) -> Simulated {
-    Simulated {
-        name,
-        scope: Scope {
-            work: true,
-            ..Scope::default()
-        },
-        ns,
-        made: |_| "같은 것",
-        fails_in: None,
-    }
-}
-
-impl Side for Simulated {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn scope(&self) -> Scope {
-        self.scope
-    }
-
-    fn run(&mut self, run: &RunContext<'_>) -> Result<RunRecord, SideError> {
-        if self.fails_in == Some(run.run) && !run.warm_up {
-            return Err(SideError::Work("the disk is full".into()));
-        }
-        fs::write(run.check.join("made"), (self.made)(run.run)).unwrap();
-        Ok(RunRecord {
-            elapsed: Duration::from_nanos((self.ns)(run.run)),
-            began: SystemTime::now(),
-            usage: Usage::default(),
-            stages: StageTimes::default(),
-        })
-    }
-}
-
-fn comparison(folder: &tempfile::TempDir) -> Comparison<'static> {
-    let path = folder.path().join("녹화.mp4");
-    fs::write(&path, "input").unwrap();
-    let mut comparison = Comparison::new(
-        "A and B",
-        vec![Input::of(path).unwrap()],
-        folder.path().join("work"),
-    );
-    comparison.equivalence = Some(&Bytes);
-    comparison.runs = 50;
-    comparison
-}
-
-fn run(comparison: &Comparison<'_>, sides: Vec<Simulated>) -> Result<Report, CompareError> {
-    let mut sides: Vec<Box<dyn Side>> = sides
-        .into_iter()
-        .map(|side| Box::new(side) as Box<dyn Side>)
-        .collect();
-    comparison.run(&mut sides, &mut |_| {})
-}
-
-fn pair() -> Vec<Simulated> {
-    vec![
-        simulated("A", |run| 1000 + run as u64),
-        simulated("B", |run| 2000 + 2 * run as u64),
-    ]
-}
+use support::{comparison, pair, run, simulated};
 
 #[test]
 fn what_cannot_be_compared_is_refused_before_anything_runs() {
@@ -333,105 +261,4 @@ fn rows_are_seen_as_they_come_and_the_csv_has_a_row_a_run() {
         lines[1..]
     );
     assert!(report.ratios.is_empty());
-}
-
-#[test]
-fn a_saved_report_is_loaded_as_it_was_and_another_version_is_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let report = run(&comparison(&folder), pair()).unwrap();
-    let json = report.to_json().unwrap();
-    assert_eq!(Report::from_json(&json).unwrap(), report);
-    let newer = json.replacen("\"format\": 1", "\"format\": 9", 1);
-    assert!(matches!(
-        Report::from_json(&newer).unwrap_err(),
-        SavedError::Format { found: 9 }
-    ));
-    assert!(matches!(
-        Report::from_json("{}").unwrap_err(),
-        SavedError::Json(_)
-    ));
-}
-
-#[test]
-fn two_runs_of_the_same_comparison_merge_into_one_with_all_pairs() {
-    let folder = tempfile::tempdir().unwrap();
-    let one = run(&comparison(&folder), pair()).unwrap();
-    let merged = one.clone().merge(one.clone()).unwrap();
-    assert_eq!(merged.ratios[0].interval.pairs, 100);
-    assert_eq!(merged.side("B").unwrap().rows[99].run, 100);
-    assert_eq!(merged.side("A").unwrap().elapsed_ns.unwrap().n, 100);
-    assert_eq!(merged.equivalence, one.equivalence);
-}
-
-#[test]
-fn what_was_not_measured_alike_is_not_merged_and_it_says_why() {
-    let folder = tempfile::tempdir().unwrap();
-    let one = run(&comparison(&folder), pair()).unwrap();
-    let said = |change: fn(&mut Report)| {
-        let mut two = one.clone();
-        change(&mut two);
-        one.clone().merge(two).unwrap_err().to_string()
-    };
-    let inputs = said(|two| two.inputs[0].sha256 = "other".into());
-    assert!(
-        inputs.starts_with("not merged: the inputs are not the same ("),
-        "{inputs}"
-    );
-    let cores = said(|two| two.environment.machine.cores = 99);
-    assert!(
-        cores.starts_with("not merged: the machines are not the same: cores: "),
-        "{cores}"
-    );
-    let scope = said(|two| two.sides[1].scope.write = true);
-    assert_eq!(
-        scope,
-        "not merged: the scopes are not the same: B: write (the other only)"
-    );
-    let sides = said(|two| two.sides[1].name = "C".into());
-    assert_eq!(
-        sides,
-        "not merged: the sides are not the same (A, B in one, A, C in the other)"
-    );
-    let outputs = said(|two| two.outputs = yeoul_measure::Outputs::Overwritten);
-    assert_eq!(
-        outputs,
-        "not merged: where outputs go differs (Fresh in one, Overwritten in the other)"
-    );
-    let floor = said(|two| two.read_floor = 1);
-    assert_eq!(
-        floor,
-        "not merged: how much must be read differs (5 in one, 1 in the other)"
-    );
-}
-
-#[test]
-fn sides_of_different_results_are_compared_unpaired_and_the_title_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let one = run(&comparison(&folder), pair()).unwrap();
-    let two = run(
-        &comparison(&folder),
-        vec![simulated("C", |run| 500 + run as u64)],
-    )
-    .unwrap();
-    let across_both = across((&two, "C"), (&one, "A"), false).unwrap();
-    assert_eq!(
-        across_both.title,
-        "C ÷ A, from separate runs (not interleaved)"
-    );
-    assert!(across_both.interval.high < 1.0);
-    let error = across((&two, "D"), (&one, "A"), false)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(error, "there is no run of a side \"D\"; the sides are: C");
-    let mut wider = two.clone();
-    wider.sides[0].scope.fsync = true;
-    assert!(matches!(
-        across((&wider, "C"), (&one, "A"), false).unwrap_err(),
-        SavedError::Scope(_)
-    ));
-    let marked = across((&wider, "C"), (&one, "A"), true).unwrap().title;
-    assert!(
-        marked.starts_with("UNEQUAL SCOPE (fsync (C only)): C ÷ A"),
-        "{marked}"
-    );
 }

@@ -1,5 +1,6 @@
 //! The concurrency measurement with a real worker: this program itself, started again by the harness. It has no test
 //! harness of its own, because that would print among the worker's lines.
+#![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 use std::time::Duration;

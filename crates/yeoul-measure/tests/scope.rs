@@ -1,27 +1,63 @@
 //! Sides that lie about what their time includes. Each of them gives the right output, and each is refused.
+#![allow(clippy::unwrap_used)]
 
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use yeoul_measure::equivalence::Bytes;
-use yeoul_measure::evidence::check;
-use yeoul_measure::output::OutputFile;
-use yeoul_measure::usage::{Io, Usage, counts_dirtied};
+use yeoul_measure::usage::counts_dirtied;
 use yeoul_measure::{
-    ClosureSide, CommandSide, CompareError, Comparison, Evidence, Input, Meter, Outputs, Refusal,
-    Report, RunContext, Side,
+    ClosureSide, CommandSide, CompareError, Comparison, Input, Meter, Outputs, Refusal, Report,
+    RunContext, Side,
 };
 
 const LENGTH: usize = 300_000;
 
-/// The counters are the whole process's: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The counters are the whole process's, so it runs one test after another and prints only in between: the usual test
+/// harness prints from a thread of its own.
+fn main() {
+    let tests: [(&str, fn()); 9] = [
+        (
+            "honest_sides_of_both_kinds_pass",
+            honest_sides_of_both_kinds_pass,
+        ),
+        (
+            "a_side_that_wrote_its_output_before_the_clock_started_is_refused",
+            a_side_that_wrote_its_output_before_the_clock_started_is_refused,
+        ),
+        (
+            "an_early_output_is_refused_even_if_as_much_is_written_elsewhere_meanwhile",
+            an_early_output_is_refused_even_if_as_much_is_written_elsewhere_meanwhile,
+        ),
+        ("links_are_refused_by_name", links_are_refused_by_name),
+        (
+            "bytes_that_went_into_the_void_are_not_the_output",
+            bytes_that_went_into_the_void_are_not_the_output,
+        ),
+        (
+            "a_side_that_keeps_the_input_from_its_warm_up_is_refused",
+            a_side_that_keeps_the_input_from_its_warm_up_is_refused,
+        ),
+        (
+            "nothing_written_is_not_write_and_something_written_is",
+            nothing_written_is_not_write_and_something_written_is,
+        ),
+        (
+            "reading_and_starting_must_be_declared",
+            reading_and_starting_must_be_declared,
+        ),
+        (
+            "a_command_that_does_not_do_what_it_declares_is_refused_too",
+            a_command_that_does_not_do_what_it_declares_is_refused_too,
+        ),
+    ];
+    for (name, test) in tests {
+        test();
+        println!("test {name} ... ok");
+    }
 }
 
 /// A folder with an input and a place for outputs.
@@ -93,13 +129,16 @@ fn liar<'a>(
     ClosureSide::new("liar", scope.parse().unwrap(), timed)
 }
 
+fn only_read(run: &RunContext<'_>) -> Result<(), yeoul_measure::side::BoxError> {
+    read_input(run);
+    Ok(())
+}
+
 fn read_input(run: &RunContext<'_>) -> Vec<u8> {
     fs::read(&run.inputs[0].path).unwrap()
 }
 
-#[test]
 fn honest_sides_of_both_kinds_pass() {
-    let _alone = alone();
     let place = Place::new();
     for outputs in [Outputs::Fresh, Outputs::Overwritten] {
         let again = liar("read,work,write", |run, _| {
@@ -133,13 +172,10 @@ fn honest_sides_of_both_kinds_pass() {
         .unwrap();
 }
 
-#[test]
 fn a_side_that_wrote_its_output_before_the_clock_started_is_refused() {
-    let _alone = alone();
     let place = Place::new();
     let early = |run: &RunContext<'_>| fs::write(run.output.join("copy"), read_input(run));
-    let side = liar("read,work,write", |run, _| Ok(drop(read_input(run))))
-        .before(move |run| Ok(early(run)?));
+    let side = liar("read,work,write", |run, _| only_read(run)).before(move |run| Ok(early(run)?));
     let (refusal, said, report) = refusal(&place.comparison(), Box::new(side));
     assert_eq!(
         refusal,
@@ -154,9 +190,7 @@ fn a_side_that_wrote_its_output_before_the_clock_started_is_refused() {
     assert!(report.ratios.is_empty());
 }
 
-#[test]
 fn an_early_output_is_refused_even_if_as_much_is_written_elsewhere_meanwhile() {
-    let _alone = alone();
     let place = Place::new();
     let kept = place.path("kept");
     fs::write(&kept, vec![b'y'; LENGTH]).unwrap();
@@ -190,9 +224,7 @@ fn an_early_output_is_refused_even_if_as_much_is_written_elsewhere_meanwhile() {
     assert!(said.contains("its output copy is 60"), "{said}");
 }
 
-#[test]
 fn links_are_refused_by_name() {
-    let _alone = alone();
     let place = Place::new();
     fs::write(place.path("kept"), vec![b'y'; LENGTH]).unwrap();
     let link = |run: &RunContext<'_>, how: fn(&Path, &Path) -> std::io::Result<()>| {
@@ -220,9 +252,7 @@ fn links_are_refused_by_name() {
     assert!(said.ends_with("its output copy is a symbolic link: no bytes of it were written"));
 }
 
-#[test]
 fn bytes_that_went_into_the_void_are_not_the_output() {
-    let _alone = alone();
     let place = Place::new();
     if !counts_dirtied(place.folder.path()).unwrap() {
         return;
@@ -243,9 +273,7 @@ fn bytes_that_went_into_the_void_are_not_the_output() {
     );
 }
 
-#[test]
 fn a_side_that_keeps_the_input_from_its_warm_up_is_refused() {
-    let _alone = alone();
     let place = Place::new();
     let mut kept: Option<Vec<u8>> = None;
     let side = liar("read,work,write", move |run, _| {
@@ -268,13 +296,11 @@ fn a_side_that_keeps_the_input_from_its_warm_up_is_refused() {
     );
 }
 
-#[test]
 fn nothing_written_is_not_write_and_something_written_is() {
-    let _alone = alone();
     let place = Place::new();
     let (refused, _, _) = refusal(
         &place.comparison(),
-        Box::new(liar("read,work,write", |run, _| Ok(drop(read_input(run))))),
+        Box::new(liar("read,work,write", |run, _| only_read(run))),
     );
     assert_eq!(refused, Refusal::NoOutput);
     let mut comparison = place.comparison();
@@ -286,9 +312,7 @@ fn nothing_written_is_not_write_and_something_written_is() {
     );
 }
 
-#[test]
 fn reading_and_starting_must_be_declared() {
-    let _alone = alone();
     let place = Place::new();
     let mut comparison = place.comparison();
     comparison.unequal_scope = true;
@@ -310,9 +334,7 @@ fn reading_and_starting_must_be_declared() {
     assert_eq!(refused, Refusal::UndeclaredStart);
 }
 
-#[test]
 fn a_command_that_does_not_do_what_it_declares_is_refused_too() {
-    let _alone = alone();
     let place = Place::new();
     let scope = "start,read,work,write".parse().unwrap();
     fs::write(place.path("kept"), vec![b'y'; LENGTH]).unwrap();
@@ -344,86 +366,4 @@ fn a_command_that_does_not_do_what_it_declares_is_refused_too() {
         ),
         "{error}"
     );
-}
-
-fn made(created: SystemTime) -> [OutputFile; 1] {
-    [OutputFile {
-        path: "copy".into(),
-        bytes: 4096,
-        created: Some(created),
-        modified: Some(created),
-        links: 1,
-        symbolic_link: false,
-    }]
-}
-
-fn seen(outputs: &[OutputFile], began: SystemTime, wchar: u64, write_bytes: u64) -> Evidence<'_> {
-    let io = Io {
-        rchar: 4096,
-        wchar,
-        write_bytes,
-        ..Io::default()
-    };
-    let usage = Usage {
-        io,
-        ..Usage::default()
-    };
-    Evidence {
-        usage,
-        began,
-        outputs,
-        fresh: true,
-        read_floor: 4096,
-        counts_dirtied: true,
-        warm_up_read: None,
-    }
-}
-
-#[test]
-fn a_new_file_that_was_created_before_the_run_is_refused_beyond_one_tick_of_the_clock() {
-    let scope = "read,work,write".parse().unwrap();
-    let began = SystemTime::now();
-    let outputs = |ms| made(began - Duration::from_millis(ms));
-    assert_eq!(check(scope, &seen(&outputs(10), began, 4096, 4096)), Ok(()));
-    let by = Duration::from_millis(50);
-    let refused = check(scope, &seen(&outputs(50), began, 4096, 4096));
-    assert_eq!(
-        refused,
-        Err(Refusal::OlderThanRun {
-            path: "copy".into(),
-            by
-        })
-    );
-}
-
-/// This machine has no filesystem with reflinks at hand: what the kernel counts for one is given as it would be. A
-/// `copy_file_range` that shares blocks counts as read and written, a `FICLONE` as nothing; neither dirties a page.
-#[test]
-fn a_reflink_is_refused_whichever_way_it_was_made() {
-    let scope = "read,work,write".parse().unwrap();
-    let began = SystemTime::now();
-    let outputs = made(began);
-    let seen = |wchar, write_bytes| seen(&outputs, began, wchar, write_bytes);
-    assert_eq!(
-        check(scope, &seen(4096, 0)),
-        Err(Refusal::SharedBlocks {
-            output: 4096,
-            dirtied: 0
-        })
-    );
-    assert_eq!(
-        check(scope, &seen(0, 0)),
-        Err(Refusal::WroteTooLittle {
-            output: 4096,
-            written: 0
-        })
-    );
-    assert_eq!(check(scope, &seen(4096, 4096)), Ok(()));
-    assert_eq!(
-        check(scope, &seen(0, 4096)),
-        Ok(()),
-        "a write through a mapping"
-    );
-    let durable = "read,work,write,fsync".parse().unwrap();
-    assert_eq!(check(durable, &seen(4096, 4096)), Err(Refusal::NeverWaited));
 }

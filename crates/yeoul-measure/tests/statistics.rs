@@ -1,4 +1,5 @@
 //! What the paired interval must be able to do, on simulated samples: nothing here depends on how quiet the machine is.
+#![allow(clippy::unwrap_used)]
 
 use yeoul_measure::SplitMix64;
 use yeoul_measure::ratio::{Bootstrap, Interval, paired};

@@ -1,18 +1,48 @@
 //! What the kernel's counters see, tried on this machine: the table in the documentation of `usage`.
+#![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use yeoul_measure::usage::{Bound, Io, Window, counts_dirtied, io_of};
 
 const LENGTH: usize = 1 << 20;
 
-/// The counters are the whole process's: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The counters are the whole process's, so it runs one test after another and prints only in between: the usual test
+/// harness prints from a thread of its own.
+fn main() {
+    let tests: [(&str, fn()); 7] = [
+        (
+            "nothing_is_counted_for_nothing",
+            nothing_is_counted_for_nothing,
+        ),
+        (
+            "reads_and_writes_are_counted_to_the_byte_and_the_call",
+            reads_and_writes_are_counted_to_the_byte_and_the_call,
+        ),
+        (
+            "copies_within_the_kernel_count_as_read_and_as_written",
+            copies_within_the_kernel_count_as_read_and_as_written,
+        ),
+        (
+            "links_and_renames_count_nothing",
+            links_and_renames_count_nothing,
+        ),
+        (
+            "the_peak_is_that_of_the_window_and_not_of_the_life",
+            the_peak_is_that_of_the_window_and_not_of_the_life,
+        ),
+        (
+            "cpu_time_and_faults_are_counted",
+            cpu_time_and_faults_are_counted,
+        ),
+        ("own_counters_never_go_back", own_counters_never_go_back),
+    ];
+    for (name, test) in tests {
+        test();
+        println!("test {name} ... ok");
+    }
 }
 
 fn measured(work: impl FnOnce()) -> Io {
@@ -35,15 +65,11 @@ fn pair(folder: &Path) -> (File, File) {
     )
 }
 
-#[test]
 fn nothing_is_counted_for_nothing() {
-    let _alone = alone();
     assert_eq!(measured(|| ()), Io::default());
 }
 
-#[test]
 fn reads_and_writes_are_counted_to_the_byte_and_the_call() {
-    let _alone = alone();
     let folder = folder();
     let dirtied_is_counted = counts_dirtied(folder.path()).unwrap();
     let (mut source, mut copy) = pair(folder.path());
@@ -62,9 +88,7 @@ fn reads_and_writes_are_counted_to_the_byte_and_the_call() {
     );
 }
 
-#[test]
 fn copies_within_the_kernel_count_as_read_and_as_written() {
-    let _alone = alone();
     let folder = folder();
     let (source, copy) = pair(folder.path());
     let io = measured(|| {
@@ -87,9 +111,7 @@ fn copies_within_the_kernel_count_as_read_and_as_written() {
     assert_eq!((io.rchar, io.wchar), (LENGTH as u64, LENGTH as u64));
 }
 
-#[test]
 fn links_and_renames_count_nothing() {
-    let _alone = alone();
     let folder = folder();
     let path = |name| folder.path().join(name);
     let io = measured(|| {
@@ -99,9 +121,7 @@ fn links_and_renames_count_nothing() {
     assert_eq!(io, Io::default());
 }
 
-#[test]
 fn the_peak_is_that_of_the_window_and_not_of_the_life() {
-    let _alone = alone();
     let touch = |mib: usize| std::hint::black_box(vec![1u8; mib << 20]);
     drop(touch(64));
     let window = Window::open().unwrap();
@@ -118,9 +138,7 @@ fn the_peak_is_that_of_the_window_and_not_of_the_life() {
     }
 }
 
-#[test]
 fn cpu_time_and_faults_are_counted() {
-    let _alone = alone();
     let window = Window::open().unwrap();
     let mut sum = 0u64;
     while window.start().elapsed().as_millis() < 1 || sum < 1 << 24 {
@@ -134,9 +152,7 @@ fn cpu_time_and_faults_are_counted() {
     assert_eq!(usage.allocated, None);
 }
 
-#[test]
 fn own_counters_never_go_back() {
-    let _alone = alone();
     let first = io_of("self").unwrap().0;
     let second = io_of("self").unwrap().0;
     assert!(
