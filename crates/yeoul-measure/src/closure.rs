@@ -34,7 +34,8 @@ impl Meter {
     }
 }
 
-/// A side that is a closure: what a resident process does for one call.
+/// A side that is a closure: what a resident process does for one call. It cannot be stopped from outside: what may
+/// hang belongs into a [`crate::CommandSide`].
 ///
 /// ```
 /// use yeoul_measure::{ClosureSide, Meter, RunContext};
