@@ -23,9 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
-use yeoul_pack::{
-    Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, Take, Warning, WarningKind,
-};
+use yeoul_pack::{Catalogue, Input, Output, OutputFile, Warning, WarningKind};
 
 use self::inputs::Group;
 use self::progress::Progress;
@@ -108,10 +106,21 @@ fn repack_group(
     let mut takes = catalogue.takes;
     for lane in 1.. {
         let name = lane_name(&group.name, lane);
-        let mut report = pack(args, takes, &options, staging, &name, progress, outcome)?;
+        let folder = staging.folder(&name);
+        let mut sink = Sink {
+            writers: Writers::new(folder, args),
+            progress,
+        };
+        let packed = yeoul_pack::pack_lane(takes, &options, &mut sink);
+        let written = sink.writers.finish();
+        let mut report = packed?;
+        let files = written?;
+        outcome.add(&files);
         takes = std::mem::take(&mut report.beside);
         warnings.append(&mut report.warnings);
         report.warnings = std::mem::take(&mut warnings);
+        manifest::write(staging, &name, args, &report, &files)
+            .with_context(|| format!("{}: the manifest", staging.place(&name).display()))?;
         outcome.broadcasts.push(Broadcast { name, lane: report });
         if takes.is_empty() {
             break;
@@ -126,30 +135,6 @@ fn lane_name(group: &str, lane: u32) -> String {
         ("", lane) => format!("lane-{lane}"),
         (group, lane) => format!("{group}/lane-{lane}"),
     }
-}
-
-fn pack(
-    args: &Args,
-    takes: Vec<Take>,
-    options: &PackOptions,
-    staging: &Staging,
-    name: &str,
-    progress: &Progress,
-    outcome: &mut Outcome,
-) -> anyhow::Result<LaneReport> {
-    let folder = staging.folder(name);
-    let mut sink = Sink {
-        writers: Writers::new(folder, args),
-        progress,
-    };
-    let packed = yeoul_pack::pack_lane(takes, options, &mut sink);
-    let files = sink.writers.finish();
-    let report = packed?;
-    let files = files?;
-    outcome.add(&files);
-    manifest::write(staging, name, args, &report, &files)
-        .with_context(|| format!("{}: the manifest", staging.folder(name).display()))?;
-    Ok(report)
 }
 
 struct Sink<'a> {
