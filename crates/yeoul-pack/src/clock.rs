@@ -198,9 +198,9 @@ impl Clock {
         self.next.unwrap_or(0)
     }
 
-    /// Presentation time of the sample that is held back.
-    pub(crate) fn held_pts(&self) -> Option<i64> {
-        self.held.as_ref().map(|(placed, _)| placed.pts())
+    /// The sample that is held back.
+    pub(crate) fn held(&self) -> Option<&Placed> {
+        self.held.as_ref().map(|(placed, _)| placed)
     }
 
     /// The longest that a sample may last: rule 13.

@@ -248,11 +248,13 @@ impl Packer {
     pub fn oldest_recording(&self) -> u32 {
         let open = self.open.iter().filter_map(|open| open.samples.first());
         let queued = self.slots.iter().filter_map(|slot| slot.queue.front());
-        let waiting = open.chain(queued).map(|placed| placed.recording).min();
-        // What a clock holds back is of the recording in hand or the one before it.
-        waiting
-            .unwrap_or(self.recording)
-            .min(self.recording.saturating_sub(1))
+        let held = self.slots.iter().filter_map(|slot| slot.clock.held());
+        let waiting = open
+            .chain(queued)
+            .chain(held)
+            .map(|placed| placed.recording)
+            .min();
+        waiting.unwrap_or(self.recording)
     }
 
     /// Looks at a master's sync sample; brings the slot's entry up to date.

@@ -268,6 +268,11 @@ impl<'a> Parts<'a> {
                 self.source.name(),
                 message,
             ));
+        } else if !self.recording.closed && self.recording.mtxi.is_some() {
+            let message =
+                "its recorder did not close it (killed, or still writing): taken up to here"
+                    .to_owned();
+            self.warn(WarningKind::Open, at, message);
         }
         self.ended = true;
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,6 +20,9 @@ use crate::select::Kept;
 use crate::time::{Time, ns_from_ticks, ticks_from_ns};
 use crate::warning::{Warning, WarningKind};
 
+/// What happens more often in a recording is counted, not told one by one.
+const MOST_OF_A_KIND: u64 = 4;
+
 /// The tracks to keep of a take, and what an init says of each.
 struct Chosen {
     kept: Vec<Kept>,
@@ -36,6 +40,10 @@ struct InHand {
     end: Option<Time>,
     /// By kept track: where its last sample ends in decode time.
     decoded_until: Vec<Option<i64>>,
+    /// Where the take begins on its own clock, nanoseconds.
+    start_ns: i64,
+    /// How often something happened in a recording and slot.
+    said: BTreeMap<(u32, usize, WarningKind), u64>,
 }
 
 impl InHand {
@@ -130,6 +138,8 @@ impl<O: Output> Lane<'_, O> {
         let zero = Time::new(0, 1);
         let mut hand = InHand {
             decoded_until: vec![None; kept.len()],
+            start_ns: take.start_ns(),
+            said: BTreeMap::new(),
             kept,
             packer: Packer::new(self.options.cut, tracks),
             shift,
@@ -149,6 +159,7 @@ impl<O: Output> Lane<'_, O> {
         }
         hand.packer.finish();
         self.drain(&mut hand)?;
+        self.tell_counts(&hand, take);
         if let Some(end) = hand.end {
             self.timeline.end(hand.shift, end, take.anchor_ns);
         }
@@ -207,9 +218,12 @@ impl<O: Output> Lane<'_, O> {
                 let Some(Some(track)) = tracks.get(run.slot) else {
                     return;
                 };
+                // An edit list may shift a track before its take: nothing lies before that.
+                let floor = ticks_from_ns(hand.start_ns.into(), track.timescale);
+                let base = ticks_from_ns(base_ns.into(), track.timescale);
                 let own = run
                     .decode_time
-                    .map(|time| ticks_from_ns(base_ns.into(), track.timescale) + time);
+                    .map(|time| base.saturating_add(time).max(floor));
                 let pushed =
                     hand.packer
                         .push_run(run.slot, own, run.description, run.samples, &mut head);
@@ -325,7 +339,14 @@ impl<O: Output> Lane<'_, O> {
                 .sources
                 .get(&event.recording)
                 .map(|source| source.name().to_owned());
-            self.warn(describe(&event, hand.kept[event.slot], name));
+            let said = hand
+                .said
+                .entry((event.recording, event.slot, event.kind))
+                .or_default();
+            *said += 1;
+            if *said <= MOST_OF_A_KIND {
+                self.warn(describe(&event, hand.kept[event.slot], name));
+            }
         }
         self.note_dropped(hand);
         let oldest = hand.packer.oldest_recording();
@@ -368,6 +389,21 @@ impl<O: Output> Lane<'_, O> {
         }
     }
 
+    /// Says how often more something happened that was not told each time.
+    fn tell_counts(&mut self, hand: &InHand, take: &Take) {
+        for ((recording, slot, kind), count) in &hand.said {
+            let found = take.recordings.get(*recording as usize);
+            let (Some(found), Some(more)) = (found, count.checked_sub(MOST_OF_A_KIND)) else {
+                continue;
+            };
+            if more > 0 {
+                let track = hand.kept[*slot].track_id;
+                let message = format!("track {track}: {more} times more: {}", kind.name());
+                self.warn(Warning::of(*kind, found.input.name(), message));
+            }
+        }
+    }
+
     /// Places a segment and writes its files.
     fn segment(&mut self, hand: &mut InHand, segment: &Segment) -> Result<(), PackError<O::Error>> {
         if let Some(hole) = segment.hole_before {
@@ -405,7 +441,7 @@ impl<O: Output> Lane<'_, O> {
             .collect();
         let name = format!("{}-{}.m4s", short(hand.report.id), segment.stem());
         let layout = self.options.layout;
-        let mut files = std::collections::BTreeMap::new();
+        let mut files = BTreeMap::new();
         let groups: Vec<Vec<usize>> = match layout {
             Layout::Muxed => vec![(0..tracks.len()).collect()],
             Layout::Cmaf => (0..tracks.len()).map(|slot| vec![slot]).collect(),

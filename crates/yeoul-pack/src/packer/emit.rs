@@ -38,7 +38,7 @@ impl Packer {
         let ahead = Time::new(self.master_at, self.slots[0].timescale());
         self.slots[1..].iter().all(|slot| {
             let timescale = slot.timescale();
-            let latest = slot.clock.held_pts().or(slot.queue.back().map(Placed::pts));
+            let latest = slot.clock.held().or(slot.queue.back()).map(Placed::pts);
             let passed = latest.is_some_and(|pts| Time::new(pts, timescale) >= end);
             slot.finished || passed || ahead.minus(end) > self.options.max_lag
         })
