@@ -29,8 +29,8 @@ mod warning;
 pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
 pub use input::{FileInput, Input, MemoryInput};
 pub use lane::{
-    Boundary, FORMAT_VERSION, FileKind, LaneReport, Output, OutputFile, PackError, PackOptions,
-    RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
+    Begun, Boundary, FORMAT_VERSION, FileKind, LanePacker, LaneReport, Output, OutputFile,
+    PackError, PackOptions, RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
 };
 pub use layout::{Layout, LayoutError, LayoutProblem, init, track_id};
 pub use one::{Fragment, OneError, PackedRecording, pack_recording};

@@ -1,6 +1,4 @@
-use super::{
-    FileKind, Lane, LaneReport, Output, PackError, PlacedSegment, TrackReport, folder, inline, join,
-};
+use super::{FileKind, Lane, Output, PackError, PlacedSegment, TrackReport, folder, inline, join};
 use crate::layout::{Layout, track_id};
 use crate::playlist::{
     AudioRendition, GAP_URI, PlaylistEntry, Variant, media_playlist, multivariant_playlist,
@@ -11,14 +9,14 @@ use yeoul_isobmff::write::{Brands, styp};
 
 impl<O: Output> Lane<'_, O> {
     /// Writes the playlists: all segments are there by now.
-    pub(super) fn finish(mut self) -> Result<LaneReport, PackError<O::Error>> {
+    pub(super) fn finish(&mut self) -> Result<(), PackError<O::Error>> {
         self.report.segments = self.segments.len();
         if let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) {
             self.report.duration = Some(last.end.minus(first.start));
         }
         self.apply_dropped();
         if self.segments.is_empty() {
-            return Ok(self.report);
+            return Ok(());
         }
         let layout = self.options.layout;
         let slots: Vec<usize> = match layout {
@@ -27,7 +25,7 @@ impl<O: Output> Lane<'_, O> {
         };
         for slot in &slots {
             let folder = folder(layout, *slot);
-            let entries = entries(&self.segments, *slot);
+            let entries = entries(self.segments, *slot);
             let playlist = media_playlist(&entries);
             let name = join(&folder, "index.m3u8");
             if playlist.has_gaps {
@@ -50,7 +48,7 @@ impl<O: Output> Lane<'_, O> {
             let text = self.multivariant();
             self.write("index.m3u8".to_owned(), inline(text)?, FileKind::Playlist)?;
         }
-        Ok(self.report)
+        Ok(())
     }
 
     /// Tells each recording's report which of its samples were left out.
@@ -153,7 +151,7 @@ impl<O: Output> Lane<'_, O> {
     /// Peak and average bits a second of the main track with its largest companion.
     fn bandwidth(&self, main: usize, with_audio: bool) -> (u64, u64) {
         let (mut peak, mut bits, mut duration) = (0, 0, 0);
-        for segment in &self.segments {
+        for segment in self.segments.iter() {
             let own = segment.files.get(&main).map_or(0, |file| file.bytes);
             let others = segment
                 .files

@@ -30,7 +30,7 @@ struct Chosen {
 }
 
 /// A take in hand.
-struct InHand {
+pub(super) struct InHand {
     kept: Vec<Kept>,
     packer: Packer,
     shift: Shift,
@@ -46,7 +46,36 @@ struct InHand {
     said: BTreeMap<(u32, usize, WarningKind), u64>,
 }
 
+/// What becomes of a take that is to begin.
+pub(super) enum Begin {
+    At(Box<InHand>),
+    Beside,
+    Nothing,
+}
+
 impl InHand {
+    fn new(take: &Take, kept: Vec<Kept>, packer: Packer, shift: Shift) -> Self {
+        let zero = Time::new(0, 1);
+        Self {
+            decoded_until: vec![None; kept.len()],
+            start_ns: take.start_ns(),
+            said: BTreeMap::new(),
+            kept,
+            packer,
+            shift,
+            sources: Sources::new(),
+            report: TakeReport {
+                id: take.id,
+                anchor_ns: take.anchor_ns,
+                start: zero,
+                end: zero,
+                recordings: Vec::with_capacity(take.recordings.len()),
+                boundaries: Vec::new(),
+            },
+            end: None,
+        }
+    }
+
     /// Ticks of a kept track.
     fn time(&self, slot: usize, ticks: i64) -> Option<Time> {
         Some(Time::new(ticks, self.packer.inits(slot).first()?.timescale))
@@ -54,11 +83,10 @@ impl InHand {
 }
 
 impl<O: Output> Lane<'_, O> {
-    pub(super) fn take(&mut self, take: Take) -> Result<(), PackError<O::Error>> {
-        let Some(Chosen { kept, tracks }) = self.choose(&take)? else {
-            let bytes = take.recordings.iter().map(|recording| recording.size).sum();
-            self.output.advanced(bytes);
-            return Ok(());
+    /// Chooses a take's tracks and its place.
+    pub(super) fn begin(&mut self, take: &Take) -> Result<Begin, PackError<O::Error>> {
+        let Some(Chosen { kept, tracks }) = self.choose(take)? else {
+            return Ok(Begin::Nothing);
         };
         let shift = match self
             .timeline
@@ -82,11 +110,11 @@ impl<O: Output> Lane<'_, O> {
                     overlap.seconds()
                 );
                 self.warn(Warning::new(WarningKind::Lane, message));
-                self.report.beside.push(take);
-                return Ok(());
+                return Ok(Begin::Beside);
             }
         };
-        self.pack(&take, kept, tracks, shift)
+        let packer = Packer::new(self.options.cut, tracks);
+        Ok(Begin::At(Box::new(InHand::new(take, kept, packer, shift))))
     }
 
     /// The tracks to keep, by the first recording of the take that has any (rule 3).
@@ -128,51 +156,25 @@ impl<O: Output> Lane<'_, O> {
         Ok(None)
     }
 
-    fn pack(
-        &mut self,
-        take: &Take,
-        kept: Vec<Kept>,
-        tracks: Vec<TrackInit>,
-        shift: Shift,
-    ) -> Result<(), PackError<O::Error>> {
-        let zero = Time::new(0, 1);
-        let mut hand = InHand {
-            decoded_until: vec![None; kept.len()],
-            start_ns: take.start_ns(),
-            said: BTreeMap::new(),
-            kept,
-            packer: Packer::new(self.options.cut, tracks),
-            shift,
-            sources: Sources::new(),
-            report: TakeReport {
-                id: take.id,
-                anchor_ns: take.anchor_ns,
-                start: zero,
-                end: zero,
-                recordings: Vec::with_capacity(take.recordings.len()),
-                boundaries: Vec::new(),
-            },
-            end: None,
-        };
-        for (index, found) in take.recordings.iter().enumerate() {
-            self.recording(&mut hand, index, found)?;
-        }
+    /// Lets go of a take's last segments.
+    pub(super) fn end(&mut self, mut hand: InHand) -> Result<(), PackError<O::Error>> {
         hand.packer.finish();
         self.drain(&mut hand)?;
-        self.tell_counts(&hand, take);
+        self.tell_counts(&hand);
         if let Some(end) = hand.end {
-            self.timeline.end(hand.shift, end, take.anchor_ns);
+            self.timeline.end(hand.shift, end, hand.report.anchor_ns);
         }
         self.report.takes.push(hand.report);
         Ok(())
     }
 
-    fn recording(
+    /// Packs the next recording of a take.
+    pub(super) fn recording(
         &mut self,
         hand: &mut InHand,
-        index: usize,
         found: &TakeRecording,
     ) -> Result<(), PackError<O::Error>> {
+        let index = hand.report.recordings.len();
         let number = u32::try_from(index).unwrap_or(u32::MAX);
         let recording = &found.recording;
         let source = found.input.open(!recording.closed)?;
@@ -390,16 +392,16 @@ impl<O: Output> Lane<'_, O> {
     }
 
     /// Says how often more something happened that was not told each time.
-    fn tell_counts(&mut self, hand: &InHand, take: &Take) {
+    fn tell_counts(&mut self, hand: &InHand) {
         for ((recording, slot, kind), count) in &hand.said {
-            let found = take.recordings.get(*recording as usize);
+            let found = hand.report.recordings.get(*recording as usize);
             let (Some(found), Some(more)) = (found, count.checked_sub(MOST_OF_A_KIND)) else {
                 continue;
             };
             if more > 0 {
                 let track = hand.kept[*slot].track_id;
                 let message = format!("track {track}: {more} times more: {}", kind.name());
-                self.warn(Warning::of(*kind, found.input.name(), message));
+                self.warn(Warning::of(*kind, &found.name, message));
             }
         }
     }
