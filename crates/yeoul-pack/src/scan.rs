@@ -134,6 +134,11 @@ impl<'a> Parts<'a> {
         self.parts - self.torn_parts
     }
 
+    /// Bytes of the recording: of one that grows, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.source.len()
+    }
+
     /// Bytes up to the end of what can be used: less than the file when it is torn or ends in zeros.
     pub fn used(&self) -> u64 {
         if self.recording.fragmented {

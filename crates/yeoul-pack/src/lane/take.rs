@@ -134,7 +134,7 @@ impl<O: Output> Lane<'_, O> {
             end: None,
         };
         for (index, found) in take.recordings.iter().enumerate() {
-            self.recording(&mut hand, index, found)?;
+            self.recording(&mut hand, take, index, found)?;
         }
         hand.packer.finish();
         self.drain(&mut hand)?;
@@ -148,6 +148,7 @@ impl<O: Output> Lane<'_, O> {
     fn recording(
         &mut self,
         hand: &mut InHand,
+        take: &Take,
         index: usize,
         found: &TakeRecording,
     ) -> Result<(), PackError<O::Error>> {
@@ -215,9 +216,24 @@ impl<O: Output> Lane<'_, O> {
             }
         }
         self.output.advanced(found.size - done.min(found.size));
-        self.report.warnings.extend(parts.take_warnings());
+        let warnings = parts.take_warnings();
+        self.warn_if_open(take, index, &warnings);
+        self.report.warnings.extend(warnings);
         self.close_recording(hand, index, found, &parts, base_ns);
         Ok(())
+    }
+
+    /// Rule 15: a recording is closed when its `mvhd` says so or the next one is there. That it is torn says enough.
+    fn warn_if_open(&mut self, take: &Take, index: usize, said: &[Warning]) {
+        let found = &take.recordings[index];
+        let is_open = !found.recording.closed && found.recording.mtxi.is_some();
+        let torn =
+            |warning: &Warning| matches!(warning.kind, WarningKind::Torn | WarningKind::NoParts);
+        if is_open && index + 1 == take.recordings.len() && !said.iter().any(torn) {
+            let message =
+                "its recorder did not close it: killed, or still writing; its whole parts are kept";
+            self.warn(Warning::of(WarningKind::Open, found.input.name(), message));
+        }
     }
 
     fn close_recording(
@@ -257,7 +273,7 @@ impl<O: Output> Lane<'_, O> {
             number: found.number,
             dts_ns: base_ns,
             ntp_ns: found.ntp_ns,
-            size: found.size,
+            size: parts.size(),
             used: parts.used(),
             parts: parts.count(),
             tracks,
