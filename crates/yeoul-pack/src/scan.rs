@@ -134,6 +134,11 @@ impl<'a> Parts<'a> {
         self.parts - self.torn_parts
     }
 
+    /// Bytes of the recording: of one that grows, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.source.len()
+    }
+
     /// Bytes up to the end of what can be used: less than the file when it is torn or ends in zeros.
     pub fn used(&self) -> u64 {
         if self.recording.fragmented {
@@ -268,11 +273,6 @@ impl<'a> Parts<'a> {
                 self.source.name(),
                 message,
             ));
-        } else if !self.recording.closed && self.recording.mtxi.is_some() {
-            let message =
-                "its recorder did not close it (killed, or still writing): taken up to here"
-                    .to_owned();
-            self.warn(WarningKind::Open, at, message);
         }
         self.ended = true;
     }

@@ -42,6 +42,8 @@ pub(super) struct InHand {
     decoded_until: Vec<Option<i64>>,
     /// Where the take begins on its own clock, nanoseconds.
     start_ns: i64,
+    /// The last recording, if its recorder did not close it and it is not torn.
+    left_open: Option<String>,
     /// How often something happened in a recording and slot.
     said: BTreeMap<(u32, usize, WarningKind), u64>,
 }
@@ -60,6 +62,7 @@ impl InHand {
             decoded_until: vec![None; kept.len()],
             start_ns: take.start_ns(),
             said: BTreeMap::new(),
+            left_open: None,
             kept,
             packer,
             shift,
@@ -161,6 +164,12 @@ impl<O: Output> Lane<'_, O> {
         hand.packer.finish();
         self.drain(&mut hand)?;
         self.tell_counts(&hand);
+        if let Some(name) = &hand.left_open {
+            // Rule 15: with another behind it, it would count as closed.
+            let message =
+                "its recorder did not close it: killed, or still writing; its whole parts are kept";
+            self.warn(Warning::of(WarningKind::Open, name, message));
+        }
         if let Some(end) = hand.end {
             self.timeline.end(hand.shift, end, hand.report.anchor_ns);
         }
@@ -242,7 +251,12 @@ impl<O: Output> Lane<'_, O> {
             }
         }
         self.output.advanced(found.size - done.min(found.size));
-        self.report.warnings.extend(parts.take_warnings());
+        let warnings = parts.take_warnings();
+        let torn =
+            |warning: &Warning| matches!(warning.kind, WarningKind::Torn | WarningKind::NoParts);
+        let open = !recording.closed && recording.mtxi.is_some() && !warnings.iter().any(torn);
+        hand.left_open = open.then(|| found.input.name().to_owned());
+        self.report.warnings.extend(warnings);
         self.close_recording(hand, index, found, &parts, base_ns);
         Ok(())
     }
@@ -284,7 +298,7 @@ impl<O: Output> Lane<'_, O> {
             number: found.number,
             dts_ns: base_ns,
             ntp_ns: found.ntp_ns,
-            size: found.size,
+            size: parts.size(),
             used: parts.used(),
             parts: parts.count(),
             tracks,
