@@ -198,6 +198,15 @@ impl Clock {
         self.next.unwrap_or(0)
     }
 
+    /// Where the next sample lies, and the skew.
+    pub(crate) fn state(&self) -> (Option<i64>, i64) {
+        (self.next, self.skew)
+    }
+
+    pub(crate) fn resume(&mut self, next: Option<i64>, skew: i64) {
+        (self.next, self.skew) = (next, skew);
+    }
+
     /// The sample that is held back.
     pub(crate) fn held(&self) -> Option<&Placed> {
         self.held.as_ref().map(|(placed, _)| placed)

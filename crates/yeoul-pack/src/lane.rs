@@ -1,7 +1,10 @@
 //! Takes to files: drives the scan and the packer, places segments on broadcast time, writes playlists.
 
+mod events;
+mod place;
 mod playlists;
 mod report;
+mod state;
 mod take;
 
 use std::collections::BTreeMap;
@@ -14,6 +17,8 @@ use yeoul_isobmff::write::WriteError;
 use yeoul_spans::{SourceError, Spans, SpansBuilder, SpansError};
 
 pub use self::report::{Boundary, LaneReport, RecordingReport, TakeReport, TrackKept, TrackReport};
+use self::state::Journal;
+pub use self::state::{Line, RecordingLine, SegmentLine, TakeLine, TimeLine, TrackLine};
 use self::take::InHand;
 use crate::catalogue::{Take, TakeRecording};
 use crate::layout::{Layout, LayoutProblem, init};
@@ -140,6 +145,7 @@ pub struct LanePacker {
     tracks: BTreeMap<usize, TrackSummary>,
     report: LaneReport,
     hand: Option<InHand>,
+    journal: Journal,
 }
 
 /// What became of a take that was to begin.
@@ -164,6 +170,7 @@ impl LanePacker {
             tracks: BTreeMap::new(),
             report: LaneReport::default(),
             hand: None,
+            journal: Journal::default(),
         }
     }
 
@@ -177,6 +184,7 @@ impl LanePacker {
         output: &mut O,
     ) -> Result<Begun, PackError<O::Error>> {
         self.end_take(output)?;
+        self.abandon();
         let (mut lane, hand) = self.split(output);
         let begun = lane.begin(take)?;
         Ok(match begun {
@@ -239,6 +247,7 @@ impl LanePacker {
             segments: &mut self.segments,
             tracks: &mut self.tracks,
             report: &mut self.report,
+            journal: &mut self.journal,
         };
         (lane, &mut self.hand)
     }
@@ -253,6 +262,7 @@ struct Lane<'a, O: Output> {
     segments: &'a mut Vec<PlacedSegment>,
     tracks: &'a mut BTreeMap<usize, TrackSummary>,
     report: &'a mut LaneReport,
+    journal: &'a mut Journal,
 }
 
 /// A segment in broadcast time, and its files.

@@ -220,6 +220,21 @@ impl Packer {
         };
     }
 
+    /// The clock of each slot: where its next sample lies, and its skew.
+    pub fn clocks(&self) -> Vec<(Option<i64>, i64)> {
+        self.slots.iter().map(|slot| slot.clock.state()).collect()
+    }
+
+    /// Before the first recording: goes on where clocks stood; `continues`: what comes is no beginning for a player.
+    pub fn resume(&mut self, clocks: &[(Option<i64>, i64)], continues: bool) {
+        for (slot, (next, skew)) in self.slots.iter_mut().zip(clocks) {
+            slot.clock.resume(*next, *skew);
+        }
+        if continues {
+            self.last_inits = Some(vec![0; self.slots.len()]);
+        }
+    }
+
     /// How far the clock of the recording in hand was from the sum of durations where it began, in ticks of a slot.
     pub fn boundary(&self, slot: usize) -> Option<i64> {
         self.slots.get(slot)?.clock.boundary
