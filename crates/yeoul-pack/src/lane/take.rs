@@ -124,10 +124,11 @@ impl<O: Output> Lane<'_, O> {
 
     /// The tracks to keep, by the first recording of the take that has any (rule 3).
     fn choose(&mut self, take: &Take) -> Result<Option<Chosen>, PackError<O::Error>> {
+        let mut warnings = Vec::new();
         for found in &take.recordings {
             let source = found.input.open(!found.recording.closed)?;
-            let rendition = &self.options.rendition;
-            let choice = rendition.choose(&*source, &found.recording, &self.options.limits)?;
+            let (rendition, limits) = (&self.options.rendition, &self.options.limits);
+            let choice = rendition.choose(&*source, &found.recording, limits, &mut warnings)?;
             let kept = choice.kept;
             let tracks: Option<Vec<_>> = kept
                 .iter()
@@ -152,6 +153,7 @@ impl<O: Output> Lane<'_, O> {
             .iter()
             .map(|found| found.input.name())
             .collect();
+        self.report.warnings.extend(warnings);
         for name in names {
             let message = "no track with samples fits the selection: nothing of it is kept";
             self.report

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod economy;
 mod golden;
 mod order;
 mod reader;
@@ -13,4 +14,5 @@ mod rules_cuts;
 mod rules_takes;
 mod rules_time;
 mod rules_tracks;
+mod torn;
 mod world;

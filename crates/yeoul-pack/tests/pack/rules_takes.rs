@@ -5,6 +5,7 @@ use std::sync::Arc;
 use yeoul_pack::{Catalogue, FileInput, Gaps, Input, LaneReport, PackOptions, WarningKind};
 use yeoul_testkit::{Event, tear};
 
+use crate::reader::boxes;
 use crate::world::*;
 
 #[test]
@@ -124,10 +125,20 @@ fn rule_11_of_equals_the_first_by_path_is_kept() {
 fn rule_11_a_torn_copy_loses_against_a_whole_one() {
     let recorded = record(both(85).take(lasting(5)));
     let whole = recorded.files[0].1.clone();
-    let torn = tear::truncate(&whole, whole.len() - 10).to_vec();
-    let files = vec![("a.mp4".to_owned(), torn), ("b.mp4".to_owned(), whole)];
-    let packed = pack(&files);
-    assert_eq!(packed.report.takes[0].recordings[0].name, "b.mp4");
+    let last = boxes(&whole).last().unwrap().1;
+    // In the last payload, in its box's header, right behind its `moof`, in that.
+    for size in [whole.len() - 10, last + 4, last, last - 4] {
+        let torn = tear::truncate(&whole, size).to_vec();
+        let files = vec![
+            ("a.mp4".to_owned(), torn),
+            ("b.mp4".to_owned(), whole.clone()),
+        ];
+        let packed = pack(&files);
+        assert_eq!(
+            packed.report.takes[0].recordings[0].name, "b.mp4",
+            "cut at {size}"
+        );
+    }
 }
 
 #[test]
