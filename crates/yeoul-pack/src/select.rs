@@ -59,6 +59,15 @@ pub struct Kept {
     pub track_id: u32,
 }
 
+/// What was chosen of a take.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// The kept tracks.
+    pub(crate) kept: Vec<Kept>,
+    /// Video tracks that fit; more than one only if all were asked for.
+    pub(crate) videos: usize,
+}
+
 /// What to keep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendition {
@@ -78,7 +87,7 @@ impl Rendition {
         source: &dyn Source,
         recording: &Recording,
         limits: &Limits,
-    ) -> Result<Vec<Kept>, SourceError> {
+    ) -> Result<Choice, SourceError> {
         let with_samples = tracks_with_samples(source, recording, limits)?;
         let of_kind = |handler| {
             let tracks = recording
@@ -91,6 +100,7 @@ impl Rendition {
         };
         let video = self.video.pick(&of_kind(Handler::Video));
         let audio = self.audio.pick(&of_kind(Handler::Audio));
+        let videos = video.len();
         let video = video
             .into_iter()
             .take(1)
@@ -99,7 +109,10 @@ impl Rendition {
             slot: n + 1,
             track_id,
         });
-        Ok(video.chain(audio).collect())
+        Ok(Choice {
+            kept: video.chain(audio).collect(),
+            videos,
+        })
     }
 }
 

@@ -86,12 +86,23 @@ impl<O: Output> Lane<'_, O> {
         for found in &take.recordings {
             let source = found.input.open(!found.recording.closed)?;
             let rendition = &self.options.rendition;
-            let kept = rendition.choose(&*source, &found.recording, &self.options.limits)?;
+            let choice = rendition.choose(&*source, &found.recording, &self.options.limits)?;
+            let kept = choice.kept;
             let tracks: Option<Vec<_>> = kept
                 .iter()
                 .map(|kept| TrackInit::new(found.recording.track(kept.track_id)?, 1))
                 .collect();
             if let Some(tracks) = tracks.filter(|tracks| !tracks.is_empty()) {
+                if choice.videos > 1 {
+                    let message = format!(
+                        "has {} video tracks with samples; a rendition has one: the first is kept (--video N keeps another)",
+                        choice.videos
+                    );
+                    let name = found.input.name();
+                    self.report
+                        .warnings
+                        .push(Warning::of(WarningKind::NotSelected, name, message));
+                }
                 return Ok(Some(Chosen { kept, tracks }));
             }
         }

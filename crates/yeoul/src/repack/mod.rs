@@ -122,8 +122,9 @@ impl Run<'_> {
             takes = std::mem::take(&mut broadcast.lane.beside);
             warnings.append(&mut broadcast.lane.warnings);
             broadcast.lane.warnings = std::mem::take(&mut warnings);
+            let place = self.staging.place(&broadcast.name);
             manifest::write(self.staging, self.args, &broadcast)
-                .with_context(|| format!("{}: the manifest", self.args.output.display()))?;
+                .with_context(|| format!("{}: the manifest", place.display()))?;
             self.outcome.broadcasts.push(broadcast);
             if takes.is_empty() {
                 break;
