@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use yeoul::{inspect, repack, verify};
+use yeoul::{inspect, repack, verify, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +30,7 @@ enum Command {
     Repack(repack::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Notify(watch::NotifyArgs),
     /// Print shell completions
     Completions {
         /// Which shell
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Repack(args) => repack::command(args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Verify(args) => verify::command(args),
+        Command::Notify(args) => watch::notify_command(&args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "yeoul", &mut text);

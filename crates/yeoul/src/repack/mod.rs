@@ -19,6 +19,8 @@ mod summary;
 mod writers;
 
 pub use args::Args;
+pub(crate) use inputs::is_recording;
+pub use interrupt::Interrupt;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -34,7 +36,6 @@ use yeoul_spans::SpansBuilder;
 use yeoul_spans::sink::digest::sha256;
 
 use self::inputs::Group;
-use self::interrupt::Interrupt;
 use self::progress::Progress;
 use self::staging::Staging;
 use self::summary::{Broadcast, Outcome};
@@ -50,6 +51,9 @@ pub fn command(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return crate::watch::run(&args.watch_options()?, interrupt);
+    }
     let began = Instant::now();
     let groups = inputs::groups(&args.inputs)?;
     inputs::refuse_inside(&groups, &args.output)?;
