@@ -11,6 +11,7 @@ mod args;
 mod inputs;
 mod interrupt;
 mod manifest;
+mod offsets;
 mod own;
 mod progress;
 mod relative;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use yeoul_pack::{
     Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, RecordingError, Take, Warning,
     WarningKind,
@@ -35,6 +36,7 @@ use yeoul_spans::sink::digest::sha256;
 
 use self::inputs::Group;
 use self::interrupt::Interrupt;
+use self::offsets::Offsets;
 use self::progress::Progress;
 use self::staging::Staging;
 use self::summary::{Broadcast, Outcome};
@@ -61,11 +63,13 @@ fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
         interrupt,
         staging: &staging,
         progress: &progress,
+        offsets: Offsets::new(&args.offsets, groups.len() > 1),
         outcome: Outcome::default(),
     };
     for group in &groups {
         run.group(group)?;
     }
+    run.offsets.check()?;
     let mut outcome = run.outcome;
     progress.finish();
     if outcome.segments() == 0 {
@@ -97,6 +101,7 @@ struct Run<'a> {
     interrupt: &'a Interrupt,
     staging: &'a Staging,
     progress: &'a Progress,
+    offsets: Offsets<'a>,
     outcome: Outcome,
 }
 
@@ -111,10 +116,11 @@ impl Run<'_> {
         let began = Instant::now();
         let mut catalogue = Catalogue::read(inputs, &options.limits)?;
         self.outcome.catalogued += began.elapsed();
-        apply_offsets(self.args, &mut catalogue)?;
+        self.offsets.apply(&mut catalogue)?;
         let mut warnings = std::mem::take(&mut catalogue.warnings);
         warnings.extend(group.refused());
         warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
+        warnings.extend(still_open(&catalogue));
         let mut takes = catalogue.takes;
         for lane in 1.. {
             let name = lane_name(&group.name, lane);
@@ -195,6 +201,16 @@ fn refused(group: &Group, error: &RecordingError) -> Warning {
     }
 }
 
+/// Recordings of MediaMTX that were not closed; a foreign file may well say nothing of its duration.
+fn still_open(catalogue: &Catalogue) -> impl Iterator<Item = Warning> {
+    let all = catalogue.takes.iter().flat_map(|take| &take.recordings);
+    let open = all.filter(|found| !found.recording.closed && found.recording.mtxi.is_some());
+    open.map(|found| {
+        let message = "not closed by its recorder, which was killed or still writes: what is whole of it is kept";
+        Warning::of(WarningKind::Open, found.input.name(), message)
+    })
+}
+
 fn lane_name(group: &str, lane: u32) -> String {
     match (group, lane) {
         (_, 1) => group.to_owned(),
@@ -218,56 +234,4 @@ impl Output for Sink<'_> {
     fn advanced(&mut self, bytes: u64) {
         self.progress.advance(bytes);
     }
-}
-
-/// `--offset TAKE=SECONDS`: TAKE is its number in order of time, from 1, or the beginning of its id.
-fn apply_offsets(args: &Args, catalogue: &mut Catalogue) -> anyhow::Result<()> {
-    let mut moves = Vec::new();
-    for offset in &args.offsets {
-        let ids: Vec<String> = catalogue
-            .takes
-            .iter()
-            .map(|take| take.id.to_string())
-            .collect();
-        let by_number = offset
-            .take
-            .parse::<usize>()
-            .ok()
-            .filter(|n| *n > 0 && offset.take.len() <= 5);
-        let fitting: Vec<usize> = match by_number {
-            Some(number) => (number - 1..number)
-                .filter(|index| *index < ids.len())
-                .collect(),
-            None => (0..ids.len())
-                .filter(|index| ids[*index].starts_with(&offset.take))
-                .collect(),
-        };
-        let takes = ids
-            .iter()
-            .map(|id| &id[..12])
-            .collect::<Vec<_>>()
-            .join(", ");
-        ensure!(
-            !fitting.is_empty(),
-            "--offset {}: no such take; there are: {takes}",
-            offset.take
-        );
-        ensure!(
-            fitting.len() == 1,
-            "--offset {}: more than one take fits: {takes}",
-            offset.take
-        );
-        let take = &catalogue.takes[fitting[0]];
-        ensure!(
-            take.anchor_ns.is_some(),
-            "--offset {}: the take has no wall clock that could be corrected",
-            offset.take
-        );
-        moves.push((fitting[0], offset.ns));
-    }
-    for (take, by_ns) in moves {
-        catalogue.shift(take, by_ns);
-    }
-    catalogue.sort();
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -15,6 +15,8 @@ const MAX_MANIFEST: u64 = 1 << 30;
 
 #[derive(Deserialize)]
 struct Manifest {
+    #[serde(rename = "format")]
+    _format: u32,
     #[serde(default)]
     files: Vec<Named>,
     #[serde(default)]
@@ -54,8 +56,10 @@ fn read(folder: &Path) -> Option<Manifest> {
     if !meta.is_file() || meta.len() > MAX_MANIFEST {
         return None;
     }
-    let file = BufReader::new(fs::File::open(path).ok()?);
-    serde_json::from_reader(file).ok()
+    let mut file = BufReader::new(fs::File::open(path).ok()?);
+    // An array would be read as the fields in order.
+    let is_object = file.fill_buf().ok()?.first() == Some(&b'{');
+    is_object.then(|| serde_json::from_reader(file).ok())?
 }
 
 fn is_inside(path: &Path) -> bool {
