@@ -121,10 +121,11 @@ impl Run<'_> {
         warnings.extend(group.refused());
         warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
         warnings.extend(still_open(&catalogue));
+        let indexed = indexed(&catalogue);
         let mut takes = catalogue.takes;
         for lane in 1.. {
             let name = lane_name(&group.name, lane);
-            let mut broadcast = self.lane(takes, &options, group, name)?;
+            let mut broadcast = self.lane(takes, &options, &indexed, name)?;
             takes = std::mem::take(&mut broadcast.lane.beside);
             warnings.append(&mut broadcast.lane.warnings);
             broadcast.lane.warnings = std::mem::take(&mut warnings);
@@ -143,7 +144,7 @@ impl Run<'_> {
         &mut self,
         takes: Vec<Take>,
         options: &PackOptions,
-        group: &Group,
+        indexed: &Indexed,
         name: String,
     ) -> anyhow::Result<Broadcast> {
         let folder = self.staging.folder(&name);
@@ -156,7 +157,7 @@ impl Run<'_> {
         let (lane, files) = (packed?, files?);
         self.outcome.add(&files);
         let digests = if self.args.digest {
-            digests(group, &lane, self.interrupt)?
+            digests(indexed, &lane, self.interrupt)?
         } else {
             Digests::new()
         };
@@ -169,19 +170,29 @@ impl Run<'_> {
     }
 }
 
+/// Inputs by name, and whether each still grew when it was looked at.
+type Indexed = BTreeMap<String, (Arc<dyn Input>, bool)>;
+
+fn indexed(catalogue: &Catalogue) -> Indexed {
+    let all = catalogue.takes.iter().flat_map(|take| &take.recordings);
+    all.map(|found| {
+        let name = found.input.name().to_owned();
+        (name, (Arc::clone(&found.input), !found.recording.closed))
+    })
+    .collect()
+}
+
 /// SHA-256 of each recording: of the bytes that were there when it was indexed.
-fn digests(group: &Group, lane: &LaneReport, interrupt: &Interrupt) -> anyhow::Result<Digests> {
+fn digests(indexed: &Indexed, lane: &LaneReport, interrupt: &Interrupt) -> anyhow::Result<Digests> {
     let mut digests = Digests::new();
-    let files: BTreeMap<&str, _> = group.files.iter().map(|file| (file.name(), file)).collect();
     for recording in lane.takes.iter().flat_map(|take| &take.recordings) {
         interrupt.check()?;
-        let Some(file) = files.get(recording.name.as_str()) else {
-            continue;
-        };
-        let source = file.open(true)?;
-        let mut body = SpansBuilder::new();
-        body.range(&source, 0, recording.size)?;
-        digests.insert(recording.name.clone(), sha256(&body.build()?)?);
+        if let Some((input, growing)) = indexed.get(&recording.name) {
+            let source = input.open(*growing)?;
+            let mut body = SpansBuilder::new();
+            body.range(&source, 0, recording.size)?;
+            digests.insert(recording.name.clone(), sha256(&body.build()?)?);
+        }
     }
     Ok(digests)
 }

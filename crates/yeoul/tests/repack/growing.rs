@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use yeoul_spans::sink::SinkError;
 use yeoul_spans::sink::digest::sha256;
 use yeoul_testkit::{Folder, Recorder, presets};
 
-use crate::support::World;
+use crate::support::{World, sha256 as sha256sum};
 
 const SECONDS: u64 = 20;
 
@@ -40,8 +41,9 @@ fn each_step_of_a_recorder_gives_a_right_output_that_the_next_one_extends() {
     let mut recorder = recorder(&world);
     let mut before: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
     while let Some(part) = recorder.next_part().unwrap() {
-        let said = world.repack(&["in"], "out").ended(0);
+        let said = world.repack(&["in", "--digest"], "out").ended(0);
         world.verifies("out");
+        digests_are_right(&world);
         let tree = world.tree("out");
         for (path, bytes) in &before {
             assert!(tree.get(path) == Some(bytes), "{} changed", path.display());
@@ -56,6 +58,14 @@ fn each_step_of_a_recorder_gives_a_right_output_that_the_next_one_extends() {
         );
     }
     assert_eq!(before.len(), 4, "an init and all segments but the last two");
+}
+
+fn digests_are_right(world: &World) {
+    let manifest = world.manifest("out");
+    for recording in manifest["takes"][0]["recordings"].as_array().unwrap() {
+        let path = world.path("out").join(recording["path"].as_str().unwrap());
+        assert_eq!(recording["sha256"], sha256sum(&fs::read(path).unwrap()));
+    }
 }
 
 struct Stepper {
@@ -105,10 +115,6 @@ fn file_that_grows_and_is_closed_during_the_copy() {
         "an init and all segments but the last two"
     );
     for (path, digest) in settled {
-        assert_eq!(
-            crate::support::sha256(&whole[&path]).into_bytes(),
-            digest,
-            "{path:?}"
-        );
+        assert_eq!(sha256sum(&whole[&path]).into_bytes(), digest, "{path:?}");
     }
 }

@@ -136,6 +136,21 @@ fn fifo_is_not_waited_on() {
 }
 
 #[test]
+fn device_and_socket() {
+    for name in ["/dev/null", "/dev/zero", "socket.mp4"] {
+        let world = World::new();
+        let _socket = std::os::unix::net::UnixListener::bind(world.path("socket.mp4")).unwrap();
+        let kind = if name.starts_with('/') {
+            "device"
+        } else {
+            "socket"
+        };
+        world.repack(&[name], "out").ended(1).says(&[name, kind]);
+        nothing_left(&world, &["socket.mp4"]);
+    }
+}
+
+#[test]
 fn zero_tail_keeps_what_is_before() {
     let world = World::new();
     let bytes = killed();

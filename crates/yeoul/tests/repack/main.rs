@@ -1,6 +1,9 @@
 //! `yeoul repack` as people run it: what they give it, where they let it write, and what goes wrong meanwhile.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot set up its input should stop there"
+)]
 
 mod changing;
 mod full;
