@@ -226,7 +226,9 @@ impl Catalogue {
 pub fn anchor(recordings: &[TakeRecording]) -> Option<i64> {
     let after_first = recordings.iter().find(|recording| recording.number > 0);
     let anchored = after_first.or(recordings.first())?;
-    anchored.ntp_ns.map(|ntp| ntp.saturating_sub(anchored.dts_ns))
+    anchored
+        .ntp_ns
+        .map(|ntp| ntp.saturating_sub(anchored.dts_ns))
 }
 
 /// The first twelve hex digits of a take's id: how files and messages name it.
@@ -246,10 +248,7 @@ impl TakeRecording {
     ///
     /// # Errors
     /// It cannot be used.
-    pub fn read(
-        input: &Arc<dyn Input>,
-        limits: &Limits,
-    ) -> Result<(TakeId, Self), RecordingError> {
+    pub fn read(input: &Arc<dyn Input>, limits: &Limits) -> Result<(TakeId, Self), RecordingError> {
         head(input, limits)
     }
 }

@@ -70,3 +70,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_options_are_put_together_right() {
+        Cli::command().debug_assert();
+    }
+}

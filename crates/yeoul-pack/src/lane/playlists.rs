@@ -119,8 +119,11 @@ impl LanePacker {
         if self.segments.is_empty() {
             return Ok(Vec::new());
         }
-        let view =
-            View { layout: self.options.layout, segments: &self.segments, tracks: &self.tracks };
+        let view = View {
+            layout: self.options.layout,
+            segments: &self.segments,
+            tracks: &self.tracks,
+        };
         view.playlists(PlaylistKind::Vod)
     }
 

@@ -179,11 +179,23 @@ impl LanePacker {
     /// Among an interrupted take's recordings that are left, by number: the one from which they are to be given again. What
     /// comes before it is published, and none is missing behind it.
     pub fn resumes_at(&self, recordings: &[TakeRecording]) -> usize {
-        let lag = Time::new(self.options.cut.max_lag.ticks, self.options.cut.max_lag.timescale);
-        let needed_ns = self.journal.last_end.map_or(i64::MIN, |end| end.minus(lag).nearest(1_000_000_000));
-        let early = recordings.iter().rposition(|found| found.dts_ns <= needed_ns).unwrap_or(0);
+        let lag = Time::new(
+            self.options.cut.max_lag.ticks,
+            self.options.cut.max_lag.timescale,
+        );
+        let needed_ns = self
+            .journal
+            .last_end
+            .map_or(i64::MIN, |end| end.minus(lag).nearest(1_000_000_000));
+        let early = recordings
+            .iter()
+            .rposition(|found| found.dts_ns <= needed_ns)
+            .unwrap_or(0);
         let follows = |index: usize| recordings[index].number == recordings[index - 1].number + 1;
-        (early + 1..recordings.len()).rev().find(|index| !follows(*index)).unwrap_or(early)
+        (early + 1..recordings.len())
+            .rev()
+            .find(|index| !follows(*index))
+            .unwrap_or(early)
     }
 
     /// Warnings since the last call.

@@ -3,9 +3,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
-use yeoul_pack::{
-    Begun, LanePacker, MAX_OVERLAP, PackError, Take, TakeId, TakeRecording, anchor,
-};
+use yeoul_pack::{Begun, LanePacker, MAX_OVERLAP, PackError, Take, TakeId, TakeRecording, anchor};
 use yeoul_spans::SpansBuilder;
 use yeoul_spans::sink::SinkError;
 
@@ -41,8 +39,12 @@ struct Lane {
 impl Broadcast {
     /// Opens the output of a folder, as an earlier run left it.
     pub(super) fn open(folder: &Path, output: &Path, options: &Options) -> anyhow::Result<Self> {
-        let recordings =
-            Recordings::new(folder, options.pack.limits, options.max_input, !options.finish);
+        let recordings = Recordings::new(
+            folder,
+            options.pack.limits,
+            options.max_input,
+            !options.finish,
+        );
         let mut broadcast = Self {
             folder: folder.to_owned(),
             output: output.to_owned(),
@@ -63,7 +65,11 @@ impl Broadcast {
     }
 
     fn lane_folder(&self, number: usize) -> PathBuf {
-        if number == 1 { self.output.clone() } else { self.output.join(format!("lane-{number}")) }
+        if number == 1 {
+            self.output.clone()
+        } else {
+            self.output.join(format!("lane-{number}"))
+        }
     }
 
     fn open_lane(&mut self, folder: &Path) -> anyhow::Result<Lane> {
@@ -96,7 +102,12 @@ impl Broadcast {
             self.recordings.mark_packed(&recording.file);
         }
         let packer = LanePacker::resume(self.options.pack.clone(), lines);
-        let mut lane = Lane { folder: folder.to_owned(), packer, journal, last_number: None };
+        let mut lane = Lane {
+            folder: folder.to_owned(),
+            packer,
+            journal,
+            last_number: None,
+        };
         self.take_up(&mut lane, &packed)?;
         lane.publish(self.options.fsync)?;
         Ok(lane)
@@ -104,7 +115,9 @@ impl Broadcast {
 
     /// Scans again what an interrupted take needs of its recordings.
     fn take_up(&self, lane: &mut Lane, packed: &[Packed]) -> anyhow::Result<()> {
-        let Some(id) = lane.packer.interrupted() else { return Ok(()) };
+        let Some(id) = lane.packer.interrupted() else {
+            return Ok(());
+        };
         let hex = id.to_string();
         let mut recordings: Vec<TakeRecording> = Vec::new();
         for recording in packed.iter().filter(|packed| packed.take == hex) {
@@ -119,7 +132,11 @@ impl Broadcast {
         recordings.sort_by_key(|found| found.number);
         let from = lane.packer.resumes_at(&recordings);
         let recordings = recordings.split_off(from);
-        let take = Take { id, anchor_ns: anchor(&recordings), recordings };
+        let take = Take {
+            id,
+            anchor_ns: anchor(&recordings),
+            recordings,
+        };
         if !lane.packer.take_up(&take) {
             return Ok(());
         }
@@ -142,7 +159,9 @@ impl Broadcast {
         let mut touched = vec![false; self.lanes.len()];
         let mut waits_for_header = false;
         while interrupt.check().is_ok() {
-            let Some(next) = self.next(everything) else { break };
+            let Some(next) = self.next(everything) else {
+                break;
+            };
             match next {
                 Next::Header => {
                     waits_for_header = true;
@@ -165,14 +184,22 @@ impl Broadcast {
                 Next::Late(pending) => {
                     self.tell(
                         &pending.name,
-                        format!("left out: number {} came after its successors were packed", pending.found.number),
+                        format!(
+                            "left out: number {} came after its successors were packed",
+                            pending.found.number
+                        ),
                     );
                     self.recordings.mark_packed(&pending.name);
                 }
             }
         }
         self.wait_for_header(waits_for_header);
-        for (lane, _) in self.lanes.iter().zip(touched).filter(|(_, touched)| *touched) {
+        for (lane, _) in self
+            .lanes
+            .iter()
+            .zip(touched)
+            .filter(|(_, touched)| *touched)
+        {
             lane.publish(self.options.fsync)?;
         }
         Ok(())
@@ -181,7 +208,10 @@ impl Broadcast {
     /// Ends the takes and the playlists.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
         for lane in &mut self.lanes {
-            let mut files = Files { folder: &lane.folder, fsync: self.options.fsync };
+            let mut files = Files {
+                folder: &lane.folder,
+                fsync: self.options.fsync,
+            };
             lane.packer.end_take(&mut files)?;
             let entries = lane.packer.take_journal().into_iter().map(Entry::Lane);
             lane.journal.add(entries)?;
@@ -203,8 +233,12 @@ impl Broadcast {
     fn next(&self, everything: bool) -> Option<Next> {
         let pending = self.recordings.pending();
         for lane in &self.lanes {
-            let Some(id) = lane.packer.in_hand() else { continue };
-            let Some(first) = pending.iter().find(|pending| pending.take == id) else { continue };
+            let Some(id) = lane.packer.in_hand() else {
+                continue;
+            };
+            let Some(first) = pending.iter().find(|pending| pending.take == id) else {
+                continue;
+            };
             let expected = lane.last_number.map_or(0, |last| last + 1);
             if first.found.number < expected {
                 return Some(Next::Late(first.clone()));
@@ -216,12 +250,27 @@ impl Broadcast {
                 return Some(Next::Recording(first.clone()));
             }
         }
-        let in_hand = |id: TakeId| self.lanes.iter().any(|lane| lane.packer.in_hand() == Some(id));
-        let mut new: Vec<&Pending> = pending.iter().filter(|pending| !in_hand(pending.take)).collect();
-        new.sort_by_key(|pending| (pending.found.ntp_ns.is_none(), pending.found.ntp_ns, pending.found.number));
+        let in_hand = |id: TakeId| {
+            self.lanes
+                .iter()
+                .any(|lane| lane.packer.in_hand() == Some(id))
+        };
+        let mut new: Vec<&Pending> = pending
+            .iter()
+            .filter(|pending| !in_hand(pending.take))
+            .collect();
+        new.sort_by_key(|pending| {
+            (
+                pending.found.ntp_ns.is_none(),
+                pending.found.ntp_ns,
+                pending.found.number,
+            )
+        });
         // The take in hand must have given all that it had before another one ends it.
         let first = *new.first()?;
-        let blocked = pending.iter().any(|other| in_hand(other.take) && starts_before(other, first));
+        let blocked = pending
+            .iter()
+            .any(|other| in_hand(other.take) && starts_before(other, first));
         let first = pending.iter().find(|pending| pending.take == first.take)?;
         if blocked || !self.is_finished(first, &pending) {
             return None;
@@ -238,8 +287,12 @@ impl Broadcast {
         first.found.number > 0
             || first.found.ntp_ns.is_none()
             || self.options.finish
-            || pending.iter().any(|other| other.take == first.take && other.found.number > 0)
-            || pending.iter().any(|other| other.take != first.take && starts_before(first, other))
+            || pending
+                .iter()
+                .any(|other| other.take == first.take && other.found.number > 0)
+            || pending
+                .iter()
+                .any(|other| other.take != first.take && starts_before(first, other))
             || first.is_idle(self.options.idle)
     }
 
@@ -261,13 +314,19 @@ impl Broadcast {
 
     /// Packs a recording into its lane; `None` if it was left out.
     fn pack(&mut self, pending: &Pending) -> anyhow::Result<Option<usize>> {
-        let in_hand = self.lanes.iter().position(|lane| lane.packer.in_hand() == Some(pending.take));
+        let in_hand = self
+            .lanes
+            .iter()
+            .position(|lane| lane.packer.in_hand() == Some(pending.take));
         let lane = match in_hand {
             Some(lane) => Some(lane),
             None => self.begin(pending)?,
         };
         let Some(index) = lane else {
-            self.tell(&pending.name, "left out: no track with samples fits the selection".to_owned());
+            self.tell(
+                &pending.name,
+                "left out: no track with samples fits the selection".to_owned(),
+            );
             self.recordings.mark_packed(&pending.name);
             return Ok(None);
         };
@@ -316,7 +375,11 @@ impl Broadcast {
             .filter(|other| other.take == pending.take)
             .map(|other| other.found)
             .collect();
-        let take = Take { id: pending.take, anchor_ns: anchor(&recordings), recordings };
+        let take = Take {
+            id: pending.take,
+            anchor_ns: anchor(&recordings),
+            recordings,
+        };
         for index in 0..MAX_LANES {
             if index == self.lanes.len() {
                 let folder = self.lane_folder(index + 1);
@@ -327,7 +390,10 @@ impl Broadcast {
             if lane.runs_beside(&take) {
                 continue;
             }
-            let mut files = Files { folder: &lane.folder, fsync: self.options.fsync };
+            let mut files = Files {
+                folder: &lane.folder,
+                fsync: self.options.fsync,
+            };
             let begun = match lane.packer.begin_take(&take, &mut files) {
                 Ok(begun) => begun,
                 Err(error) => {
@@ -344,7 +410,10 @@ impl Broadcast {
                 Begun::Nothing => return Ok(None),
             }
         }
-        bail!("{}: more than {MAX_LANES} takes ran side by side", self.folder.display())
+        bail!(
+            "{}: more than {MAX_LANES} takes ran side by side",
+            self.folder.display()
+        )
     }
 
     /// While somebody waits for a header, events of writing count too.
@@ -386,7 +455,9 @@ impl Broadcast {
                 })
             );
         } else if !self.options.quiet {
-            warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+            warnings
+                .iter()
+                .for_each(|warning| eprintln!("warning: {warning}"));
             println!(
                 "{}: {} segments so far, {ms:.1} ms, {waiting} folders waiting",
                 path.display(),
@@ -414,7 +485,10 @@ fn starts_before(one: &Pending, other: &Pending) -> bool {
 
 impl Lane {
     fn give(&mut self, found: &TakeRecording, fsync: bool) -> Result<(), PackError<SinkError>> {
-        let mut files = Files { folder: &self.folder, fsync };
+        let mut files = Files {
+            folder: &self.folder,
+            fsync,
+        };
         self.packer.recording(found, &mut files)
     }
 
@@ -436,7 +510,10 @@ impl Lane {
     }
 
     fn write(&self, playlists: Vec<(String, bytes::Bytes)>, fsync: bool) -> anyhow::Result<()> {
-        let files = Files { folder: &self.folder, fsync };
+        let files = Files {
+            folder: &self.folder,
+            fsync,
+        };
         for (name, text) in playlists {
             let mut body = SpansBuilder::new();
             body.inline(text);

@@ -19,12 +19,18 @@ pub(super) fn folders_with_recordings(root: &Path) -> anyhow::Result<Vec<PathBuf
 }
 
 fn walk(folder: &Path, depth: u32, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    ensure!(depth <= MAX_DEPTH, "{}: folders are nested deeper than {MAX_DEPTH}", folder.display());
+    ensure!(
+        depth <= MAX_DEPTH,
+        "{}: folders are nested deeper than {MAX_DEPTH}",
+        folder.display()
+    );
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         // A folder below may go at any time.
         Err(_) if depth > 0 => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("{}: cannot be read", folder.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("{}: cannot be read", folder.display()));
+        }
     };
     let mut has_recordings = false;
     let mut folders = Vec::new();
@@ -50,7 +56,10 @@ fn walk(folder: &Path, depth: u32, out: &mut Vec<PathBuf>) -> anyhow::Result<()>
 
 /// A folder's path within the root; empty for the root itself.
 pub(super) fn relative_name(root: &Path, folder: &Path) -> PathBuf {
-    folder.strip_prefix(root).unwrap_or(Path::new("")).to_owned()
+    folder
+        .strip_prefix(root)
+        .unwrap_or(Path::new(""))
+        .to_owned()
 }
 
 /// Writes files of a lane into its folder: each whole under its name, or not at all. One that is there already with the same
@@ -66,7 +75,10 @@ impl Output for Files<'_> {
 
     fn file(&mut self, file: OutputFile) -> Result<(), SinkError> {
         let path = self.folder.join(&file.name);
-        if path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == file.body.len()) {
+        if path
+            .metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() == file.body.len())
+        {
             return Ok(());
         }
         self.replace(&file.name, &file.body)
@@ -81,14 +93,19 @@ impl Files<'_> {
             // Whether it failed shows when the file is written.
             let _ = fs::create_dir_all(parent);
         }
-        let options = FileOptions { fsync: self.fsync, replace: true };
+        let options = FileOptions {
+            fsync: self.fsync,
+            replace: true,
+        };
         write_new(path, body, &options).map(|_| ())
     }
 }
 
 /// Removes what a killed run was writing.
 pub(super) fn remove_partial(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();

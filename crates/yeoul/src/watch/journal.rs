@@ -48,7 +48,11 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be read, or the lane was made with other options.
-    pub(super) fn open(folder: &Path, options: &str, fsync: bool) -> anyhow::Result<(Self, Vec<Entry>)> {
+    pub(super) fn open(
+        folder: &Path,
+        options: &str,
+        fsync: bool,
+    ) -> anyhow::Result<(Self, Vec<Entry>)> {
         let path = folder.join(FILE_NAME);
         let context = || format!("{}: the journal", path.display());
         let mut file = OpenOptions::new()
@@ -59,15 +63,27 @@ impl Journal {
             .open(&path)
             .with_context(context)?;
         let size = file.metadata().with_context(context)?.len();
-        ensure!(size <= MAX_JOURNAL, "{}: larger than {MAX_JOURNAL} bytes, the limit", path.display());
+        ensure!(
+            size <= MAX_JOURNAL,
+            "{}: larger than {MAX_JOURNAL} bytes, the limit",
+            path.display()
+        );
         let mut text = Vec::new();
         file.read_to_end(&mut text).with_context(context)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |last| last + 1);
         let mut entries = Vec::new();
         for (number, line) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
             if !line.is_empty() {
-                let entry = serde_json::from_slice(line)
-                    .with_context(|| format!("{}: line {} cannot be read; repair or remove the output", path.display(), number + 1))?;
+                let entry = serde_json::from_slice(line).with_context(|| {
+                    format!(
+                        "{}: line {} cannot be read; repair or remove the output",
+                        path.display(),
+                        number + 1
+                    )
+                })?;
                 entries.push(entry);
             }
         }
@@ -81,7 +97,10 @@ impl Journal {
                 "{}: this output was made with {before}, now it is {options}; use another folder",
                 folder.display()
             ),
-            Some(_) => anyhow::bail!("{}: its first line is not what a journal begins with", journal.path.display()),
+            Some(_) => anyhow::bail!(
+                "{}: its first line is not what a journal begins with",
+                journal.path.display()
+            ),
         }
         Ok((journal, entries))
     }
@@ -97,12 +116,19 @@ impl Journal {
             return Ok(());
         }
         let before = self.file.stream_position()?;
-        let written = self.file.write_all(&text).and_then(|()| if self.fsync { self.file.sync_data() } else { Ok(()) });
+        let written = self.file.write_all(&text).and_then(|()| {
+            if self.fsync {
+                self.file.sync_data()
+            } else {
+                Ok(())
+            }
+        });
         if let Err(error) = written {
             // Half a line must not stay in front of the next one.
             let _ = self.file.set_len(before);
             let _ = self.file.seek(SeekFrom::Start(before));
-            return Err(error).with_context(|| format!("{}: cannot be written", self.path.display()));
+            return Err(error)
+                .with_context(|| format!("{}: cannot be written", self.path.display()));
         }
         Ok(())
     }

@@ -83,7 +83,11 @@ pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode>
         .folder
         .canonicalize()
         .with_context(|| format!("{}: cannot be read", options.folder.display()))?;
-    ensure!(folder.is_dir(), "{}: give a folder to watch", folder.display());
+    ensure!(
+        folder.is_dir(),
+        "{}: give a folder to watch",
+        folder.display()
+    );
     std::fs::create_dir_all(&options.output)
         .with_context(|| format!("{}: cannot be made", options.output.display()))?;
     let output = options.output.canonicalize()?;
@@ -93,7 +97,11 @@ pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode>
         options.output.display()
     );
     let _lock = lock(&output)?;
-    let options = Options { folder, output, ..options.clone() };
+    let options = Options {
+        folder,
+        output,
+        ..options.clone()
+    };
     let queue = Queue::new(&options);
     if options.finish {
         queue.everything();
@@ -121,7 +129,10 @@ pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode>
         let mut looked = Instant::now();
         while interrupt.check().is_ok() {
             // A signal must be seen soon: what waits here waits in short turns, and only for events.
-            let turn = options.rescan.saturating_sub(looked.elapsed()).min(Duration::from_millis(200));
+            let turn = options
+                .rescan
+                .saturating_sub(looked.elapsed())
+                .min(Duration::from_millis(200));
             match receiver.recv_timeout(turn) {
                 Ok(Change::File(path)) => queue.file(&path),
                 Ok(Change::Everything) => queue.everything(),
@@ -167,7 +178,8 @@ fn watch(
             EventKind::Modify(ModifyKind::Data(_)) => headers_awaited.load(Ordering::Relaxed) > 0,
             _ => false,
         };
-        let is_folder = matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
+        let is_folder =
+            matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
         if is_folder {
             let _ = changes.try_send(Change::Everything);
         } else if is_file {
@@ -209,7 +221,11 @@ fn socket(output: &Path, changes: SyncSender<Change>) -> anyhow::Result<Option<S
         while let Ok(len) = socket.recv(&mut buffer) {
             use std::os::unix::ffi::OsStrExt as _;
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(&buffer[..len]));
-            let change = if path.is_absolute() { Change::File(path) } else { Change::Everything };
+            let change = if path.is_absolute() {
+                Change::File(path)
+            } else {
+                Change::Everything
+            };
             if changes.send(change).is_err() {
                 break;
             }
@@ -223,7 +239,9 @@ fn socket(output: &Path, changes: SyncSender<Change>) -> anyhow::Result<Option<S
 /// For MediaMTX's `runOnRecordSegmentComplete`: the path is taken from MTX_SEGMENT_PATH. A watch does not need it where it
 /// gets events of the file system; it is for network folders. It is no error if no watch runs: a rescan finds the recording.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = "Example, in mediamtx.yml:\n  runOnRecordSegmentComplete: yeoul notify -o /srv/hls")]
+#[command(
+    after_long_help = "Example, in mediamtx.yml:\n  runOnRecordSegmentComplete: yeoul notify -o /srv/hls"
+)]
 pub struct NotifyArgs {
     /// The watch's output folder
     #[arg(short, long, value_name = "DIR")]
@@ -247,7 +265,10 @@ pub fn notify_command(args: &NotifyArgs) -> anyhow::Result<ExitCode> {
     let socket = std::os::unix::net::UnixDatagram::unbound()?;
     let to = args.output.join(SOCKET);
     if let Err(error) = socket.send_to(file.as_os_str().as_bytes(), &to) {
-        eprintln!("warning: {}: no watch is told ({error}); its next look finds the recording", to.display());
+        eprintln!(
+            "warning: {}: no watch is told ({error}); its next look finds the recording",
+            to.display()
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -52,12 +52,19 @@ struct State {
 
 impl<'a> Queue<'a> {
     pub(super) fn new(options: &'a Options) -> Self {
-        Self { options, state: Mutex::default(), changed: Condvar::new() }
+        Self {
+            options,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     /// A file may be finished.
     pub(super) fn file(&self, path: &Path) {
-        if let Some(folder) = path.parent().filter(|folder| folder.starts_with(&self.options.folder)) {
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| folder.starts_with(&self.options.folder))
+        {
             self.add(folder.to_owned(), Hint::Files([path.to_owned()].into()));
         }
     }
@@ -65,7 +72,9 @@ impl<'a> Queue<'a> {
     /// Every folder is to be looked at.
     pub(super) fn everything(&self) {
         match folders_with_recordings(&self.options.folder) {
-            Ok(folders) => folders.into_iter().for_each(|folder| self.add(folder, Hint::Everything)),
+            Ok(folders) => folders
+                .into_iter()
+                .for_each(|folder| self.add(folder, Hint::Everything)),
             Err(error) => eprintln!("warning: {error:#}"),
         }
     }
@@ -106,7 +115,10 @@ impl<'a> Queue<'a> {
             return Err(error);
         }
         for broadcast in state.broadcasts.values() {
-            broadcast.lock().unwrap_or_else(PoisonError::into_inner).finish()?;
+            broadcast
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish()?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -114,7 +126,11 @@ impl<'a> Queue<'a> {
     fn add(&self, folder: PathBuf, hint: Hint) {
         let mut state = self.lock();
         if !state.closed {
-            state.waiting.entry(folder).and_modify(|old| old.add(hint.clone())).or_insert(hint);
+            state
+                .waiting
+                .entry(folder)
+                .and_modify(|old| old.add(hint.clone()))
+                .or_insert(hint);
         }
         drop(state);
         self.changed.notify_one();
@@ -126,7 +142,11 @@ impl<'a> Queue<'a> {
             if interrupt.check().is_err() {
                 return None;
             }
-            let free = state.waiting.keys().find(|folder| !state.in_hand.contains(*folder)).cloned();
+            let free = state
+                .waiting
+                .keys()
+                .find(|folder| !state.in_hand.contains(*folder))
+                .cloned();
             if let Some(folder) = free {
                 let hint = state.waiting.remove(&folder)?;
                 state.in_hand.insert(folder.clone());
@@ -135,7 +155,10 @@ impl<'a> Queue<'a> {
             if state.closed && state.waiting.is_empty() {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -153,7 +176,9 @@ impl<'a> Queue<'a> {
         let name = relative_name(&self.options.folder, folder);
         let opened = Broadcast::open(folder, &self.options.output.join(name), self.options)?;
         let opened = Arc::new(Mutex::new(opened));
-        self.lock().broadcasts.insert(folder.to_owned(), Arc::clone(&opened));
+        self.lock()
+            .broadcasts
+            .insert(folder.to_owned(), Arc::clone(&opened));
         Ok(opened)
     }
 

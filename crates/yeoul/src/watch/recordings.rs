@@ -40,7 +40,12 @@ pub(super) struct Recordings {
 }
 
 impl Recordings {
-    pub(super) fn new(folder: &Path, limits: Limits, max_input: Option<u64>, patient: bool) -> Self {
+    pub(super) fn new(
+        folder: &Path,
+        limits: Limits,
+        max_input: Option<u64>,
+        patient: bool,
+    ) -> Self {
         Self {
             folder: folder.to_owned(),
             limits,
@@ -66,7 +71,11 @@ impl Recordings {
     }
 
     /// Looks at the files of a hint. Those that cannot be used are told once.
-    pub(super) fn look(&mut self, hint: &Hint, tell: &mut dyn FnMut(&str, String)) -> anyhow::Result<()> {
+    pub(super) fn look(
+        &mut self,
+        hint: &Hint,
+        tell: &mut dyn FnMut(&str, String),
+    ) -> anyhow::Result<()> {
         let names = match hint {
             Hint::Files(files) => files
                 .iter()
@@ -110,14 +119,25 @@ impl Recordings {
             return;
         }
         if let Some(limit) = self.max_input.filter(|limit| meta.len() > *limit) {
-            tell(name, format!("has {} bytes, over the limit of {limit} (--max-input): left out", meta.len()));
+            tell(
+                name,
+                format!(
+                    "has {} bytes, over the limit of {limit} (--max-input): left out",
+                    meta.len()
+                ),
+            );
             self.refuse(name);
             return;
         }
         match self.read(name) {
             Ok((take, found)) => {
                 let modified = meta.modified().ok();
-                let pending = Pending { name: name.to_owned(), take, found, modified };
+                let pending = Pending {
+                    name: name.to_owned(),
+                    take,
+                    found,
+                    modified,
+                };
                 self.pending.insert(name.to_owned(), pending);
             }
             // A recorder makes the file first and writes its header with the first part.
@@ -132,7 +152,10 @@ impl Recordings {
     }
 
     /// Reads a recording's head anew.
-    pub(super) fn read(&self, name: &str) -> Result<(TakeId, TakeRecording), yeoul_pack::RecordingError> {
+    pub(super) fn read(
+        &self,
+        name: &str,
+    ) -> Result<(TakeId, TakeRecording), yeoul_pack::RecordingError> {
         let input: Arc<dyn Input> = Arc::new(FileInput::new(self.folder.join(name)));
         TakeRecording::read(&input, &self.limits)
     }
@@ -140,7 +163,9 @@ impl Recordings {
     /// What is not packed yet, by take and number.
     pub(super) fn pending(&self) -> Vec<Pending> {
         let mut all: Vec<_> = self.pending.values().cloned().collect();
-        all.sort_by(|a, b| (a.take, a.found.number, &a.name).cmp(&(b.take, b.found.number, &b.name)));
+        all.sort_by(|a, b| {
+            (a.take, a.found.number, &a.name).cmp(&(b.take, b.found.number, &b.name))
+        });
         all
     }
 }
@@ -148,7 +173,9 @@ impl Recordings {
 impl Pending {
     /// Whether nothing was written to it for so long.
     pub(super) fn is_idle(&self, idle: Duration) -> bool {
-        let age = self.modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
+        let age = self
+            .modified
+            .and_then(|modified| SystemTime::now().duration_since(modified).ok());
         age.is_some_and(|age| age >= idle)
     }
 }
@@ -160,6 +187,9 @@ fn stamp(meta: &fs::Metadata) -> Stamp {
 /// Written to within the last seconds: its header may still come.
 fn is_fresh(meta: &fs::Metadata) -> bool {
     const HEADER_COMES_WITHIN: Duration = Duration::from_secs(10);
-    let age = meta.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    let age = meta
+        .modified()
+        .ok()
+        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
     age.is_none_or(|age| age < HEADER_COMES_WITHIN)
 }

@@ -48,8 +48,19 @@ impl Watch {
 }
 
 fn run(args: &[&str], input: &Path, output: &Path) -> std::process::Output {
-    let done = yeoul().arg("repack").args(args).arg(input).arg("-o").arg(output).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = yeoul()
+        .arg("repack")
+        .args(args)
+        .arg(input)
+        .arg("-o")
+        .arg(output)
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     done
 }
 
@@ -57,8 +68,16 @@ fn run(args: &[&str], input: &Path, output: &Path) -> std::process::Output {
 fn broadcast(seed: u64) -> Scenario {
     let seconds = |n| Take::lasting(Duration::from_secs(n));
     Scenario::new(seed)
-        .track(Track::h264_720p30().sizes(yeoul_testkit::Sizes { sync: 900, anchor: 120, leaf: 90 }))
-        .track(Track::aac_mono_48k().sizes(yeoul_testkit::Sizes { sync: 40, anchor: 40, leaf: 40 }))
+        .track(Track::h264_720p30().sizes(yeoul_testkit::Sizes {
+            sync: 900,
+            anchor: 120,
+            leaf: 90,
+        }))
+        .track(Track::aac_mono_48k().sizes(yeoul_testkit::Sizes {
+            sync: 40,
+            anchor: 40,
+            leaf: 40,
+        }))
         .take(seconds(300))
         .take(seconds(300).after(3_000_000_000))
         .take(seconds(200).after(8_000_000_000))
@@ -78,7 +97,9 @@ fn published(folder: &Path) -> BTreeMap<String, (u64, Vec<u8>)> {
 }
 
 fn is_media(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|ext| ext == "m4s" || ext == "mp4")
+    Path::new(name)
+        .extension()
+        .is_some_and(|ext| ext == "m4s" || ext == "mp4")
 }
 
 #[test]
@@ -86,7 +107,10 @@ fn killed_fifty_times_each_output_is_there_once_whole_and_as_in_a_batch() {
     let dir = tempfile::tempdir().unwrap();
     let (all, batch) = (dir.path().join("all"), dir.path().join("batch"));
     std::fs::create_dir(&all).unwrap();
-    Recorder::new(broadcast(7), Folder::new(&all).unwrap()).unwrap().record().unwrap();
+    Recorder::new(broadcast(7), Folder::new(&all).unwrap())
+        .unwrap()
+        .record()
+        .unwrap();
     assert!(std::fs::read_dir(&all).unwrap().count() >= 200);
     run(&["--quiet"], &all, &batch);
     let expected = published(&batch);
@@ -108,27 +132,45 @@ fn killed_fifty_times_each_output_is_there_once_whole_and_as_in_a_batch() {
         watch.kill();
         for (name, (inode, bytes)) in published(&output) {
             if is_media(&name) {
-                assert!(expected[&name].1 == bytes, "round {round}: {name} is not what a batch makes");
+                assert!(
+                    expected[&name].1 == bytes,
+                    "round {round}: {name} is not what a batch makes"
+                );
                 let before = *seen.entry(name.clone()).or_insert(inode);
                 assert_eq!(before, inode, "round {round}: {name} was written twice");
             }
         }
     }
-    assert!(seen.len() > 20, "the kills left {} files behind them", seen.len());
+    assert!(
+        seen.len() > 20,
+        "the kills left {} files behind them",
+        seen.len()
+    );
     while recorder.next_part().unwrap().is_some() {}
     run(&["--watch", "--finish", "--quiet"], &live, &output);
     let done = published(&output);
     for (name, (_, bytes)) in &expected {
         if name != "yeoul.json" {
-            assert!(done.get(name).is_some_and(|(_, made)| made == bytes), "{name} differs from the batch");
+            assert!(
+                done.get(name).is_some_and(|(_, made)| made == bytes),
+                "{name} differs from the batch"
+            );
         }
     }
-    assert_eq!(done.len(), expected.len() - 1, "nothing but what a batch makes");
+    assert_eq!(
+        done.len(),
+        expected.len() - 1,
+        "nothing but what a batch makes"
+    );
     for (name, inode) in seen {
         assert_eq!(done[&name].0, inode, "{name} was written twice");
     }
     let partial = std::fs::read_dir(&output).unwrap().flatten();
-    assert!(!partial.into_iter().any(|e| e.file_name().to_string_lossy().ends_with(".partial")));
+    assert!(
+        !partial
+            .into_iter()
+            .any(|e| e.file_name().to_string_lossy().ends_with(".partial"))
+    );
 }
 
 #[test]
@@ -170,7 +212,12 @@ fn notify_tells_a_watch_and_is_no_error_without_one() {
         .unwrap();
     assert!(done.status.success());
     assert!(String::from_utf8_lossy(&done.stderr).contains("no watch is told"));
-    let done = yeoul().args(["notify", "-o"]).arg(&output).env_remove("MTX_SEGMENT_PATH").output().unwrap();
+    let done = yeoul()
+        .args(["notify", "-o"])
+        .arg(&output)
+        .env_remove("MTX_SEGMENT_PATH")
+        .output()
+        .unwrap();
     assert_eq!(done.status.code(), Some(1));
 }
 
@@ -182,14 +229,20 @@ fn each_folder_is_a_broadcast() {
         let folder = root.join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let scenario = yeoul_testkit::presets::simple(seed, 12);
-        Recorder::new(scenario, Folder::new(&folder).unwrap()).unwrap().record().unwrap();
+        Recorder::new(scenario, Folder::new(&folder).unwrap())
+            .unwrap()
+            .record()
+            .unwrap();
     }
     run(&["--watch", "--finish", "--jobs", "2"], &root, &output);
     for name in ["cam1", "cam2/현관"] {
         let batch = dir.path().join("batch").join(name);
         run(&["--quiet"], &root.join(name), &batch);
         let text = std::fs::read_to_string(output.join(name).join("index.m3u8")).unwrap();
-        assert_eq!(text, std::fs::read_to_string(batch.join("index.m3u8")).unwrap());
+        assert_eq!(
+            text,
+            std::fs::read_to_string(batch.join("index.m3u8")).unwrap()
+        );
     }
 }
 
@@ -198,11 +251,22 @@ fn other_options_and_foreign_folders_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (live, output) = (dir.path().join("live"), dir.path().join("out"));
     std::fs::create_dir(&live).unwrap();
-    Recorder::new(yeoul_testkit::presets::simple(1, 8), Folder::new(&live).unwrap()).unwrap().record().unwrap();
+    Recorder::new(
+        yeoul_testkit::presets::simple(1, 8),
+        Folder::new(&live).unwrap(),
+    )
+    .unwrap()
+    .record()
+    .unwrap();
     run(&["--watch", "--finish"], &live, &output);
     let refused = |args: &[&str], input: &Path, output: &Path, why: &str| {
-        let done =
-            yeoul().args(["repack", "--watch", "--finish"]).args(args).arg(input).arg("-o").arg(output).output();
+        let done = yeoul()
+            .args(["repack", "--watch", "--finish"])
+            .args(args)
+            .arg(input)
+            .arg("-o")
+            .arg(output)
+            .output();
         let done = done.unwrap();
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert_eq!(done.status.code(), Some(1), "{said}");
