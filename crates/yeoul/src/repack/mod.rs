@@ -124,7 +124,6 @@ impl Run<'_> {
         let mut warnings = std::mem::take(&mut catalogue.warnings);
         warnings.extend(group.refused());
         warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
-        warnings.extend(still_open(&catalogue));
         let indexed = indexed(&catalogue);
         let mut takes = catalogue.takes;
         for lane in 1.. {
@@ -214,16 +213,6 @@ fn refused(group: &Group, error: &RecordingError) -> Warning {
         offset: None,
         message: format!("left out: {}", named.map_or(&*message, |(_, why)| why)),
     }
-}
-
-/// Recordings of MediaMTX that were not closed; a foreign file may well say nothing of its duration.
-fn still_open(catalogue: &Catalogue) -> impl Iterator<Item = Warning> {
-    let all = catalogue.takes.iter().flat_map(|take| &take.recordings);
-    let open = all.filter(|found| !found.recording.closed && found.recording.mtxi.is_some());
-    open.map(|found| {
-        let message = "not closed by its recorder, which was killed or still writes: what is whole of it is kept";
-        Warning::of(WarningKind::Open, found.input.name(), message)
-    })
 }
 
 fn lane_name(group: &str, lane: u32) -> String {
