@@ -382,7 +382,8 @@ impl Packer {
             open.latest = open.latest.max(placed.pts());
             if let Some(last) = open.samples.last_mut().filter(|_| !placed.gap_before) {
                 // Only samples left out between them can part two samples that no gap parts: the first lasts longer.
-                last.duration = u32::try_from(placed.dts - last.dts).unwrap_or(last.duration);
+                last.duration =
+                    u32::try_from(placed.dts.saturating_sub(last.dts)).unwrap_or(last.duration);
             }
             open.samples.push(placed);
         }
@@ -409,7 +410,7 @@ impl Packer {
             return forced || self.last_sync_number != Some(self.number(placed.pts()));
         }
         let timescale = self.slots[0].timescale();
-        let length = Time::new(placed.pts() - open.start, timescale);
+        let length = Time::new(placed.pts().saturating_sub(open.start), timescale);
         if length > self.options.max_gop && placed.pts() > open.latest {
             let at = Time::new(placed.pts(), timescale);
             let recording = placed.recording;

@@ -88,7 +88,7 @@ impl Timeline {
         let grid = grid(tracks);
         let start = Time::new(ticks_from_ns(start_ns.into(), grid), grid);
         let behind = |end: Time| Shift {
-            steps: end.ceil(grid) - start.ticks,
+            steps: end.ceil(grid).saturating_sub(start.ticks),
             per_second: grid,
         };
         let Some(end) = self.end else {
@@ -120,7 +120,7 @@ impl Timeline {
             steps: scale(anchor - epoch, grid.into(), NANOS),
             per_second: grid,
         };
-        let places_at = Time::new(start.ticks + shift.steps, grid);
+        let places_at = Time::new(start.ticks.saturating_add(shift.steps), grid);
         if places_at >= end {
             return Placement::At(shift);
         }
@@ -156,7 +156,7 @@ impl Timeline {
         let length = parted.map_or(presented, |parted| parted.min(presented));
         let length = length.floor(shift.per_second).max(0);
         Shift {
-            steps: shift.steps - length,
+            steps: shift.steps.saturating_sub(length),
             ..shift
         }
     }

@@ -168,7 +168,7 @@ impl<O: Output> Lane<'_, O> {
                 .cast_unsigned();
             peak = peak.max(rate(total, us));
             bits += total;
-            duration += us;
+            duration = u64::saturating_add(duration, us);
         }
         (peak, rate(bits, duration.max(1)))
     }

@@ -199,9 +199,9 @@ impl<O: Output> Lane<'_, O> {
                 let Some(Some(track)) = tracks.get(run.slot) else {
                     return;
                 };
-                let own = run
-                    .decode_time
-                    .map(|time| ticks_from_ns(base_ns.into(), track.timescale) + time);
+                let own = run.decode_time.map(|time| {
+                    ticks_from_ns(base_ns.into(), track.timescale).saturating_add(time)
+                });
                 let pushed =
                     hand.packer
                         .push_run(run.slot, own, run.description, run.samples, &mut head);

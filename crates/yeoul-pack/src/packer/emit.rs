@@ -83,7 +83,7 @@ impl Packer {
             }
             tracks.push(pieces(&samples));
         }
-        let end = self.close(&open, end).max(start.ticks + 1);
+        let end = self.close(&open, end).max(start.ticks.saturating_add(1));
         self.emitted_until = limit;
         self.push_ready(&open, start, Time::new(end, timescale), inits, tracks);
     }
@@ -98,7 +98,7 @@ impl Packer {
             return next.start;
         }
         let missing = next.stretch != open.stretch;
-        let hole = Time::new(next.start - content_end, timescale);
+        let hole = Time::new(next.start.saturating_sub(content_end), timescale);
         if hole.ticks > 0 && (missing || hole > SHORTEST_HOLE) {
             next.followers_first = !missing;
             content_end

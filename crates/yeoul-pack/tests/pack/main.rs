@@ -8,6 +8,7 @@
 
 mod economy;
 mod golden;
+mod hostile;
 mod order;
 mod reader;
 mod rules_cuts;
@@ -16,3 +17,4 @@ mod rules_time;
 mod rules_tracks;
 mod torn;
 mod world;
+mod writer;
