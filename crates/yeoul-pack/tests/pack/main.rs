@@ -10,6 +10,7 @@ mod economy;
 mod golden;
 mod hostile;
 mod order;
+mod properties;
 mod reader;
 mod rules_cuts;
 mod rules_takes;

@@ -276,8 +276,11 @@ pub(crate) fn recording(tracks: &[Track], mtxi: Option<Mtxi>, parts: &[Vec<Run>]
     file
 }
 
-/// A plain MP4 with `moov` behind `mdat`; each track with an edit list, if it has one: (duration, media time) pairs.
-pub(crate) fn plain(tracks: &[(Track, Vec<Sample>, Vec<(u32, i32)>)]) -> Vec<u8> {
+/// A track of a plain MP4 and its edit list: (duration, media time) pairs.
+pub(crate) type Edited = (Track, Vec<Sample>, Vec<(u32, i32)>);
+
+/// A plain MP4 with `moov` behind `mdat`.
+pub(crate) fn plain(tracks: &[Edited]) -> Vec<u8> {
     let mut file = ftyp();
     let mut data = Vec::new();
     let mut moov = mvhd(600, 1200);
