@@ -204,6 +204,11 @@ impl Clock {
         self.held.as_ref().map(|(placed, _)| placed.pts())
     }
 
+    /// The recording of the sample that is held back; of a track that fell silent it may be one of long ago.
+    pub(crate) fn held_recording(&self) -> Option<u32> {
+        self.held.as_ref().map(|(placed, _)| placed.recording)
+    }
+
     /// The longest that a sample may last: rule 13.
     fn stall_bound(&self) -> i64 {
         i64::from(self.timescale).max(self.durations.median().saturating_mul(10))

@@ -245,15 +245,19 @@ impl Packer {
         self.slots.get(slot).map_or(0, |slot| slot.count)
     }
 
-    /// The earliest recording of which samples wait here.
-    pub fn oldest_recording(&self) -> u32 {
-        let open = self.open.iter().filter_map(|open| open.samples.first());
-        let queued = self.slots.iter().filter_map(|slot| slot.queue.front());
-        let waiting = open.chain(queued).map(|placed| placed.recording).min();
-        // What a clock holds back is of the recording in hand or the one before it.
-        waiting
-            .unwrap_or(self.recording)
-            .min(self.recording.saturating_sub(1))
+    /// Whether samples of a recording wait here, or may still come.
+    pub fn needs(&self, recording: u32) -> bool {
+        // Within a list recordings only go up.
+        let within = |first: Option<&Placed>, last: Option<&Placed>| {
+            let range = first.zip(last).map(|(a, b)| a.recording..=b.recording);
+            range.is_some_and(|range| range.contains(&recording))
+        };
+        let open = |open: &Open| within(open.samples.first(), open.samples.last());
+        let slot = |slot: &Slot| {
+            let held = slot.clock.held_recording();
+            held == Some(recording) || within(slot.queue.front(), slot.queue.back())
+        };
+        recording == self.recording || self.open.iter().any(open) || self.slots.iter().any(slot)
     }
 
     /// Looks at a master's sync sample; brings the slot's entry up to date.

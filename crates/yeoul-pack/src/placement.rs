@@ -6,7 +6,7 @@
 use yeoul_isobmff::movie::Handler;
 
 use crate::segment::TrackInit;
-use crate::time::{NANOS, Time, gcd, scale, ticks_from_ns};
+use crate::time::{NANOS, Time, gcd, scale};
 
 /// What becomes of the time between takes and of holes in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,7 +86,8 @@ impl Timeline {
         anchor_ns: Option<i64>,
     ) -> Placement {
         let grid = grid(tracks);
-        let start = Time::new(ticks_from_ns(start_ns.into(), grid), grid);
+        // Rounded down: nothing of the take may come before the end of the one before.
+        let start = Time::new(-scale_up(-i128::from(start_ns), grid), grid);
         let behind = |end: Time| Shift {
             steps: end.ceil(grid).saturating_sub(start.ticks),
             per_second: grid,

@@ -214,16 +214,18 @@ fn rule_09_open_groups_are_cut_at_and_not_called_independent() {
     assert_same("video", &recorded.meant(0, 0), &packed.samples(1));
     let played = packed.played(1);
     let starts = playlist.starts();
-    for (entry, start) in starts.iter().enumerate().take(playlist.entries.len()).skip(1) {
+    for (entry, start) in starts
+        .iter()
+        .enumerate()
+        .take(playlist.entries.len())
+        .skip(1)
+    {
         let own: Vec<_> = played.iter().filter(|p| p.entry == entry).collect();
         let cra = own[0].sample.pts();
         assert!(own[0].sample.is_sync());
         assert!(own[1].sample.pts() < cra, "leading pictures follow");
         let shown = (cra - played[0].sample.pts()) * 100 / 9;
-        assert!(
-            (shown - start).abs() <= 1,
-            "the boundary is the CRA"
-        );
+        assert!((shown - start).abs() <= 1, "the boundary is the CRA");
     }
 }
 

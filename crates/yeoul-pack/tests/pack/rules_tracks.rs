@@ -140,6 +140,20 @@ fn rule_04_a_late_track_has_no_filler_and_keeps_its_offset() {
 }
 
 #[test]
+fn rule_04_the_last_sample_of_a_track_that_fell_silent_is_whole() {
+    let gone = Event::Leave {
+        track: 1,
+        at: at(2),
+    };
+    let recorded = record(both(30).take(lasting(40).with(gone)));
+    assert!(recorded.files.len() > 8);
+    for options in [cmaf(), yeoul_pack::PackOptions::default()] {
+        let packed = pack_with(&recorded.files, &options);
+        assert_same("audio", &recorded.meant(0, 1), &packed.samples(2));
+    }
+}
+
+#[test]
 fn rule_05_parameters_that_change_inside_a_recording_make_a_new_init() {
     let change = Event::Parameters {
         track: 0,
