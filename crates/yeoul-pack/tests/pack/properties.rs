@@ -36,7 +36,7 @@ fn any_audio() -> impl Strategy<Value = Track> {
     })
 }
 
-fn any_event(tracks: usize, seconds: u64) -> impl Strategy<Value = Event> {
+fn any_event(tracks: usize, seconds: u64, entries: usize) -> impl Strategy<Value = Event> {
     let at = (0..seconds * 1000).prop_map(Duration::from_millis);
     prop_oneof![
         (0..tracks, at.clone(), 200..6000_u64).prop_map(|(track, at, length)| Event::Stall {
@@ -53,6 +53,16 @@ fn any_event(tracks: usize, seconds: u64) -> impl Strategy<Value = Event> {
         (0..6_u64).prop_map(|file| Event::Missing { file }),
         (0..6_u64).prop_map(|file| Event::Empty { file }),
         (0..6_u64, 0..4_usize).prop_map(|(file, parts)| Event::Duplicate { file, parts }),
+        (at.clone(), 0..entries).prop_map(|(at, entry)| Event::Parameters {
+            track: 0,
+            at,
+            entry,
+        }),
+        (1..5_u64, 0..entries).prop_map(|(file, entry)| Event::ParametersAtFile {
+            track: 0,
+            file,
+            entry,
+        }),
         (at, -5_i64..5).prop_map(|(at, by)| Event::ClockStep {
             at,
             by_ns: by * SECOND / 3,
@@ -60,7 +70,7 @@ fn any_event(tracks: usize, seconds: u64) -> impl Strategy<Value = Event> {
     ]
 }
 
-fn any_take(tracks: usize) -> impl Strategy<Value = Take> {
+fn any_take(tracks: usize, entries: usize) -> impl Strategy<Value = Take> {
     let seconds = 2..16_u64;
     let start = prop_oneof![Just(0), -300_000_000..20_000_000_000_i64];
     (seconds, start, 0..9_i64, any::<bool>()).prop_flat_map(move |(seconds, start, gap, killed)| {
@@ -68,7 +78,7 @@ fn any_take(tracks: usize) -> impl Strategy<Value = Take> {
             .starting_at(start)
             .after(gap * SECOND + 1_500_000_000);
         let take = if killed { take.killed() } else { take };
-        prop::collection::vec(any_event(tracks, seconds), 0..3)
+        prop::collection::vec(any_event(tracks, seconds, entries), 0..3)
             .prop_map(move |events| events.into_iter().fold(take.clone(), Take::with))
     })
 }
@@ -85,7 +95,10 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
             scenario.tracks = video.into_iter().chain(audio).collect();
             scenario.part_duration = Duration::from_millis(part);
             scenario.segment_duration = Duration::from_millis(segment);
-            let takes = prop::collection::vec(any_take(scenario.tracks.len()), 1..3);
+            let takes = prop::collection::vec(
+                any_take(scenario.tracks.len(), scenario.tracks[0].entries.len()),
+                1..3,
+            );
             takes.prop_map(move |takes| Scenario {
                 takes,
                 ..scenario.clone()
@@ -200,6 +213,11 @@ fn video_of(take: &yeoul_pack::TakeReport) -> Option<u32> {
 
 fn check(scenario: Scenario, options: &PackOptions) {
     let timescales: Vec<i64> = vec![90_000, 48_000];
+    let sets: Vec<Vec<Vec<u8>>> = scenario.tracks[0]
+        .entries
+        .iter()
+        .map(|e| e.parameter_sets.clone())
+        .collect();
     let recorded = record(scenario);
     let packed = pack_with(&recorded.files, options);
     let readable = recorded.truth.takes.iter().flat_map(|take| &take.files);
@@ -235,6 +253,9 @@ fn check(scenario: Scenario, options: &PackOptions) {
                 "slot {slot}, sample {index}: payload"
             );
             assert_eq!(sample.cts, meant.truth.cts);
+        }
+        if slot == 0 {
+            check_inits(&packed, &wanted, &sets);
         }
         for (index, pair) in samples.windows(2).enumerate() {
             let over = pair[0].end() - pair[1].dts;
@@ -295,6 +316,26 @@ fn check(scenario: Scenario, options: &PackOptions) {
         pack_with(&shuffled, options).files == packed.files,
         "the order of inputs"
     );
+}
+
+/// Each picture comes with the init that has its parameter sets.
+fn check_inits(packed: &Packed, pictures: &[&Meant], sets: &[Vec<Vec<u8>>]) {
+    let folder = if packed.files.contains_key("video/index.m3u8") {
+        "video/"
+    } else {
+        ""
+    };
+    let playlist = packed.playlist(&format!("{folder}index.m3u8"));
+    for (played, meant) in packed.played(1).iter().zip(pictures) {
+        let init = &packed.files[&format!("{folder}{}", playlist.entries[played.entry].map)];
+        for set in &sets[usize::from(meant.truth.entry)] {
+            assert!(
+                init.windows(set.len()).any(|w| w == set),
+                "picture at {}",
+                meant.truth.dts
+            );
+        }
+    }
 }
 
 fn check_playlists(packed: &Packed) {

@@ -294,6 +294,49 @@ fn rule_06_another_entry_from_a_recording_on_is_a_new_init_right_there() {
 }
 
 #[test]
+fn rule_06_sound_that_changes_its_entry_comes_with_the_right_init() {
+    let mut sound = audio();
+    let mut stereo = sound.entries[0].clone();
+    // Channel count of an audio sample entry.
+    stereo.bytes[25] = 2;
+    sound.entries.push(stereo);
+    for latency in [0, 300, 700] {
+        sound.latency_ns = latency * 1_000_000;
+        for (seconds, file) in [(17, 1), (17, 2), (14, 3), (15, 3), (9, 1)] {
+            let change = Event::ParametersAtFile {
+                track: 1,
+                file,
+                entry: 1,
+            };
+            let scenario = Scenario::new(31).track(video()).track(sound.clone());
+            let recorded = record(scenario.take(lasting(seconds).with(change)));
+            let meant = recorded.meant(0, 1);
+            for options in [cmaf(), yeoul_pack::PackOptions::default()] {
+                let packed = pack_with(&recorded.files, &options);
+                let samples = packed.samples(2);
+                assert_eq!(samples.len(), meant.len());
+                for (played, meant) in packed.played(2).iter().zip(&meant) {
+                    assert_eq!(played.sample.payload, meant.payload);
+                    let name = &packed.report.tracks[1].playlist;
+                    let folder = name.strip_suffix("index.m3u8").unwrap();
+                    let map = &packed.playlist(name).entries[played.entry].map;
+                    let init = &packed.files[&format!("{folder}{map}")];
+                    let at = init.windows(4).position(|w| w == b"mp4a").unwrap();
+                    let channels = u16::from(init[at + 21]);
+                    assert_eq!(
+                        channels,
+                        meant.truth.entry + 1,
+                        "at {}, {latency} {file}",
+                        meant.truth.dts
+                    );
+                }
+                assert_contiguous("audio", &samples);
+            }
+        }
+    }
+}
+
+#[test]
 fn rule_22_muxed_segments_do_not_claim_to_be_cmaf() {
     let recorded = record(both(28).take(lasting(5)));
     let muxed = pack(&recorded.files);
