@@ -236,7 +236,7 @@ impl View<'_> {
                 .cast_unsigned();
             peak = peak.max(rate(total, us));
             bits += total;
-            duration += us;
+            duration = u64::saturating_add(duration, us);
         }
         (peak, rate(bits, duration.max(1)))
     }
