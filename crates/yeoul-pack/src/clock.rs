@@ -198,9 +198,18 @@ impl Clock {
         self.next.unwrap_or(0)
     }
 
-    /// Presentation time of the sample that is held back.
-    pub(crate) fn held_pts(&self) -> Option<i64> {
-        self.held.as_ref().map(|(placed, _)| placed.pts())
+    /// Where the next sample lies, and the skew.
+    pub(crate) fn state(&self) -> (Option<i64>, i64) {
+        (self.next, self.skew)
+    }
+
+    pub(crate) fn resume(&mut self, next: Option<i64>, skew: i64) {
+        (self.next, self.skew) = (next, skew);
+    }
+
+    /// The sample that is held back.
+    pub(crate) fn held(&self) -> Option<&Placed> {
+        self.held.as_ref().map(|(placed, _)| placed)
     }
 
     /// The longest that a sample may last: rule 13.

@@ -63,6 +63,12 @@ pub enum LayoutProblem {
     /// A range is not in its source.
     #[error(transparent)]
     Spans(#[from] SpansError),
+    /// A recording was let go of too early. A fault of ours, and better said than a segment with a hole.
+    #[error("segment {stem}: a recording that it needs is no longer open")]
+    Closed {
+        /// The segment's name.
+        stem: String,
+    },
     /// A decode time before broadcast time 0. A fault of ours.
     #[error("segment {stem}: decode time {time} is negative")]
     Negative {
@@ -149,9 +155,9 @@ pub(crate) fn body(
         }
         out.inline(write::fragment(sequence(segment, index), &headers).map_err(failed)?);
         for range in pieces.iter().flat_map(|(_, piece, _)| &piece.ranges) {
-            if let Some(source) = source(range.recording) {
-                out.range(&source, range.offset, range.len)?;
-            }
+            let source =
+                source(range.recording).ok_or_else(|| LayoutProblem::Closed { stem: stem() })?;
+            out.range(&source, range.offset, range.len)?;
         }
     }
     Ok(out.build()?)

@@ -94,8 +94,9 @@ struct Open {
     start: i64,
     number: i64,
     independent: bool,
-    first_of_stretch: bool,
     gap_before: bool,
+    /// It begins with a follower's sample that comes before its first picture: the take or what is behind a stall does.
+    followers_first: bool,
     stretch: u32,
     latest: i64,
     samples: Vec<Placed>,
@@ -219,6 +220,21 @@ impl Packer {
         };
     }
 
+    /// The clock of each slot: where its next sample lies, and its skew.
+    pub fn clocks(&self) -> Vec<(Option<i64>, i64)> {
+        self.slots.iter().map(|slot| slot.clock.state()).collect()
+    }
+
+    /// Before the first recording: goes on where clocks stood; `continues`: what comes is no beginning for a player.
+    pub fn resume(&mut self, clocks: &[(Option<i64>, i64)], continues: bool) {
+        for (slot, (next, skew)) in self.slots.iter_mut().zip(clocks) {
+            slot.clock.resume(*next, *skew);
+        }
+        if continues {
+            self.last_inits = Some(vec![0; self.slots.len()]);
+        }
+    }
+
     /// How far the clock of the recording in hand was from the sum of durations where it began, in ticks of a slot.
     pub fn boundary(&self, slot: usize) -> Option<i64> {
         self.slots.get(slot)?.clock.boundary
@@ -248,11 +264,13 @@ impl Packer {
     pub fn oldest_recording(&self) -> u32 {
         let open = self.open.iter().filter_map(|open| open.samples.first());
         let queued = self.slots.iter().filter_map(|slot| slot.queue.front());
-        let waiting = open.chain(queued).map(|placed| placed.recording).min();
-        // What a clock holds back is of the recording in hand or the one before it.
-        waiting
-            .unwrap_or(self.recording)
-            .min(self.recording.saturating_sub(1))
+        let held = self.slots.iter().filter_map(|slot| slot.clock.held());
+        let waiting = open
+            .chain(queued)
+            .chain(held)
+            .map(|placed| placed.recording)
+            .min();
+        waiting.unwrap_or(self.recording)
     }
 
     /// Looks at a master's sync sample; brings the slot's entry up to date.
@@ -429,8 +447,8 @@ impl Packer {
             start: placed.pts(),
             number: self.number(placed.pts()),
             independent,
-            first_of_stretch: first,
             gap_before,
+            followers_first: first && !gap_before,
             stretch: placed.stretch,
             latest: placed.pts(),
             samples: Vec::new(),

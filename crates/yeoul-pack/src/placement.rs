@@ -32,6 +32,17 @@ pub struct Shift {
 }
 
 impl Shift {
+    pub(crate) fn from_steps((steps, per_second): (i64, u32)) -> Self {
+        Self {
+            steps,
+            per_second: per_second.max(1),
+        }
+    }
+
+    pub(crate) fn steps(self) -> (i64, u32) {
+        (self.steps, self.per_second)
+    }
+
     /// The shift in a track's ticks.
     pub fn ticks(self, timescale: u32) -> i64 {
         Time::new(self.steps, self.per_second).nearest(timescale)

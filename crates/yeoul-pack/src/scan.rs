@@ -44,7 +44,8 @@ pub struct Parts<'a> {
     position: u64,
     usable: u64,
     parts: u64,
-    torn_parts: u64,
+    /// No whole `mdat` has come since the last `moof`.
+    awaits_data: bool,
     dropped: u64,
     samples: Vec<FragmentSample>,
     warnings: Vec<Warning>,
@@ -96,7 +97,7 @@ impl<'a> Parts<'a> {
             position: recording.body,
             usable,
             parts: 0,
-            torn_parts: 0,
+            awaits_data: false,
             dropped: 0,
             samples: Vec::new(),
             warnings,
@@ -131,7 +132,12 @@ impl<'a> Parts<'a> {
 
     /// Parts that are there to the last byte.
     pub fn whole(&self) -> u64 {
-        self.parts - self.torn_parts
+        self.parts - u64::from(self.awaits_data)
+    }
+
+    /// Bytes of the recording: of one that grows, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.source.len()
     }
 
     /// Bytes up to the end of what can be used: less than the file when it is torn or ends in zeros.
@@ -170,12 +176,12 @@ impl<'a> Parts<'a> {
         }
         if len > left {
             let what = format!("'{}' claims {len} bytes, {left} are there", header.kind);
-            self.torn_parts = u64::from(header.kind == FourCc(*b"mdat")).min(self.parts);
             self.torn(at, &what);
             return Ok(false);
         }
         self.position = at + len;
         if header.kind != FourCc(*b"moof") {
+            self.awaits_data &= header.kind != FourCc(*b"mdat");
             return Ok(false);
         }
         self.report_outside(at);
@@ -205,6 +211,7 @@ impl<'a> Parts<'a> {
             }
         };
         self.parts += 1;
+        self.awaits_data = true;
         for (slot, wanted) in self.wanted.clone().into_iter().enumerate() {
             for fragment in moof
                 .fragments

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        let _ = writeln!(std::io::stderr(), "{} {error:#}", red("error:"));
+        yeoul::say_error(&format!("{error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -67,13 +67,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-fn red(text: &str) -> String {
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if colour {
-        format!("\x1b[1;31m{text}\x1b[0m")
-    } else {
-        text.to_owned()
-    }
 }
