@@ -455,3 +455,37 @@ fn nothing_fits_the_selection() {
         ]);
     nothing_left(&world, &["in"]);
 }
+
+#[test]
+fn verify_follows_every_broadcast_of_an_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("in"), dir.path().join("out"));
+    for name in ["", "a", "b"] {
+        let folder = input.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let recorder = yeoul_testkit::Recorder::new(
+            yeoul_testkit::presets::simple(name.len() as u64 + 1, 6),
+            yeoul_testkit::Folder::new(&folder).unwrap(),
+        );
+        recorder.unwrap().record().unwrap();
+    }
+    let yeoul = |args: &[&str], path: &std::path::Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_yeoul"));
+        command.args(args).arg(path);
+        command
+    };
+    let done = yeoul(&["repack", "-q", "-o", output.to_str().unwrap()], &input)
+        .status()
+        .unwrap();
+    assert!(done.success());
+    assert!(yeoul(&["verify"], &output).status().unwrap().success());
+    std::fs::write(output.join("b/index.m3u8"), "#EXTM3U\n").unwrap();
+    assert_eq!(
+        yeoul(&["verify"], &output).status().unwrap().code(),
+        Some(1)
+    );
+    std::fs::remove_dir_all(output.join("b")).unwrap();
+    let done = yeoul(&["verify"], &output).output().unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("b: is named by yeoul.json"));
+}
