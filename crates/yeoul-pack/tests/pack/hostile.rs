@@ -1,7 +1,5 @@
 //! Recordings that lie, and recordings in shapes that MediaMTX never writes.
 
-use std::time::Duration;
-
 use yeoul_pack::{PackOptions, RecordingError, WarningKind};
 use yeoul_testkit::{Event, SplitMix64};
 
@@ -297,14 +295,14 @@ fn ticks_of_any_length_are_no_panic() {
 }
 
 #[test]
-fn counts_in_the_billions_and_boxes_that_lie_cost_no_memory() {
+fn counts_in_the_billions_and_boxes_that_lie_neither_panic_nor_hang() {
     let file = recording(&[VIDEO, AUDIO], None, &two_parts());
     let plain = plain(&[(VIDEO, samples(1, 60, 3000), vec![(10, 0)])]);
     let mut tried = 0;
     for bytes in [&file, &plain] {
         for at in 0..bytes.len() - 4 {
             let lies: &[u32] = if at < 1200 {
-                &[0, 1, 0x7fff_ffff, u32::MAX]
+                &[0, 0x7fff_ffff, u32::MAX]
             } else {
                 &[u32::MAX]
             };
@@ -323,7 +321,7 @@ fn counts_in_the_billions_and_boxes_that_lie_cost_no_memory() {
             }
         }
     }
-    assert!(tried > 3000);
+    assert!(tried > 2500);
 }
 
 #[test]
@@ -589,5 +587,4 @@ fn a_stall_that_inflates_the_last_sample_of_a_take_is_cut() {
     assert_holds("inflated", &packed, VIDEO, &meant(&parts, VIDEO));
     assert!(packed.has(WarningKind::Stall));
     assert!(packed.playlist("index.m3u8").micros() < 4_000_000);
-    let _ = Duration::ZERO;
 }
