@@ -1,5 +1,10 @@
 //! `yeoul repack --watch`, the real binary, against recordings that a recorder writes part by part.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot set up its input should stop there"
+)]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
