@@ -96,7 +96,7 @@ def exit_codes(args, folder, work):
         said = f"`yeoul {' '.join(map(str, words))}` exits {done.returncode}, not {code}: {done.stderr.strip()[:300]}"
         if done.returncode != code or "panicked" in done.stderr:
             raise Failure(said)
-        if code and not done.stderr.strip():
+        if code and not (done.stderr + done.stdout).strip():
             raise Failure(f"`yeoul {' '.join(map(str, words))}` fails without a word")
         if out.exists() or list(work.glob("*codes*")):
             raise Failure(f"`yeoul {' '.join(map(str, words))}` left something behind")

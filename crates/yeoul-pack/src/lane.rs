@@ -1,7 +1,10 @@
 //! Takes to files: drives the scan and the packer, places segments on broadcast time, writes playlists.
 
+mod events;
+mod place;
 mod playlists;
 mod report;
+mod state;
 mod take;
 
 use std::collections::BTreeMap;
@@ -14,7 +17,10 @@ use yeoul_isobmff::write::WriteError;
 use yeoul_spans::{SourceError, Spans, SpansBuilder, SpansError};
 
 pub use self::report::{Boundary, LaneReport, RecordingReport, TakeReport, TrackKept, TrackReport};
-use crate::catalogue::Take;
+use self::state::Journal;
+pub use self::state::{Line, RecordingLine, SegmentLine, TakeLine, TimeLine, TrackLine};
+use self::take::InHand;
+use crate::catalogue::{Take, TakeRecording};
 use crate::layout::{Layout, LayoutProblem, init};
 use crate::packer::CutOptions;
 use crate::placement::{Gaps, Timeline};
@@ -110,24 +116,27 @@ pub fn pack_lane<O: Output>(
     options: &PackOptions,
     output: &mut O,
 ) -> Result<LaneReport, PackError<O::Error>> {
-    let mut lane = Lane {
-        options,
-        output,
-        timeline: Timeline::new(options.gaps),
-        inits: BTreeMap::new(),
-        segments: Vec::new(),
-        tracks: BTreeMap::new(),
-        report: LaneReport::default(),
-    };
+    let mut packer = LanePacker::new(options.clone());
     for take in takes {
-        lane.take(take)?;
+        match packer.begin_take(&take, output)? {
+            Begun::Packing => {
+                for recording in &take.recordings {
+                    packer.recording(recording, output)?;
+                }
+                packer.end_take(output)?;
+            }
+            Begun::Nothing => {
+                output.advanced(take.recordings.iter().map(|recording| recording.size).sum());
+            }
+            Begun::Beside => packer.report.beside.push(take),
+        }
     }
-    lane.finish()
+    packer.finish(output)
 }
 
-struct Lane<'a, O: Output> {
-    options: &'a PackOptions,
-    output: &'a mut O,
+/// Packs a lane as its recordings come. Takes follow one another: each is begun, given its recordings by number, and ended.
+pub struct LanePacker {
+    options: PackOptions,
     timeline: Timeline,
     /// Names of the inits written so far, by folder and content.
     inits: BTreeMap<(String, Bytes), String>,
@@ -135,6 +144,125 @@ struct Lane<'a, O: Output> {
     /// By slot: what the first take that has it says of it.
     tracks: BTreeMap<usize, TrackSummary>,
     report: LaneReport,
+    hand: Option<InHand>,
+    journal: Journal,
+}
+
+/// What became of a take that was to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// Its recordings can come.
+    Packing,
+    /// It ran beside the take before: it needs another lane.
+    Beside,
+    /// Nothing of it fits the selection.
+    Nothing,
+}
+
+impl LanePacker {
+    /// An empty lane.
+    pub fn new(options: PackOptions) -> Self {
+        Self {
+            timeline: Timeline::new(options.gaps),
+            options,
+            inits: BTreeMap::new(),
+            segments: Vec::new(),
+            tracks: BTreeMap::new(),
+            report: LaneReport::default(),
+            hand: None,
+            journal: Journal::default(),
+        }
+    }
+
+    /// Begins a take, known by its id, its anchor and its recordings so far (at least the first). A take in hand ends.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn begin_take<O: Output>(
+        &mut self,
+        take: &Take,
+        output: &mut O,
+    ) -> Result<Begun, PackError<O::Error>> {
+        self.end_take(output)?;
+        self.abandon();
+        let (mut lane, hand) = self.split(output);
+        let begun = lane.begin(take)?;
+        Ok(match begun {
+            take::Begin::At(new) => {
+                *hand = Some(*new);
+                Begun::Packing
+            }
+            take::Begin::Beside => Begun::Beside,
+            take::Begin::Nothing => Begun::Nothing,
+        })
+    }
+
+    /// The next recording of the take in hand.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn recording<O: Output>(
+        &mut self,
+        found: &TakeRecording,
+        output: &mut O,
+    ) -> Result<(), PackError<O::Error>> {
+        let (mut lane, hand) = self.split(output);
+        match hand {
+            Some(hand) => lane.recording(hand, found),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the take in hand: its last segment leaves.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn end_take<O: Output>(&mut self, output: &mut O) -> Result<(), PackError<O::Error>> {
+        let (mut lane, hand) = self.split(output);
+        match hand.take() {
+            Some(hand) => lane.end(hand),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the lane and writes its playlists.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn finish<O: Output>(mut self, output: &mut O) -> Result<LaneReport, PackError<O::Error>> {
+        self.end_take(output)?;
+        self.split(output).0.finish()?;
+        Ok(self.report)
+    }
+
+    fn split<'a, O: Output>(
+        &'a mut self,
+        output: &'a mut O,
+    ) -> (Lane<'a, O>, &'a mut Option<InHand>) {
+        let lane = Lane {
+            options: &self.options,
+            output,
+            timeline: &mut self.timeline,
+            inits: &mut self.inits,
+            segments: &mut self.segments,
+            tracks: &mut self.tracks,
+            report: &mut self.report,
+            journal: &mut self.journal,
+        };
+        (lane, &mut self.hand)
+    }
+}
+
+/// A lane while something is done to it.
+struct Lane<'a, O: Output> {
+    options: &'a PackOptions,
+    output: &'a mut O,
+    timeline: &'a mut Timeline,
+    inits: &'a mut BTreeMap<(String, Bytes), String>,
+    segments: &'a mut Vec<PlacedSegment>,
+    tracks: &'a mut BTreeMap<usize, TrackSummary>,
+    report: &'a mut LaneReport,
+    journal: &'a mut Journal,
 }
 
 /// A segment in broadcast time, and its files.

@@ -63,6 +63,14 @@ pub enum LayoutProblem {
     /// A range is not in its source.
     #[error(transparent)]
     Spans(#[from] SpansError),
+    /// A recording was closed although samples of it were still to come. A fault of ours.
+    #[error("segment {stem}: recording {recording} of its take is closed already")]
+    Closed {
+        /// The segment's name.
+        stem: String,
+        /// Which recording of the take, from 0.
+        recording: u32,
+    },
     /// A decode time before broadcast time 0. A fault of ours.
     #[error("segment {stem}: decode time {time} is negative")]
     Negative {
@@ -149,9 +157,12 @@ pub(crate) fn body(
         }
         out.inline(write::fragment(sequence(segment, index), &headers).map_err(failed)?);
         for range in pieces.iter().flat_map(|(_, piece, _)| &piece.ranges) {
-            if let Some(source) = source(range.recording) {
-                out.range(&source, range.offset, range.len)?;
-            }
+            let recording = range.recording;
+            let source = source(recording).ok_or_else(|| LayoutProblem::Closed {
+                stem: stem(),
+                recording,
+            })?;
+            out.range(&source, range.offset, range.len)?;
         }
     }
     Ok(out.build()?)

@@ -26,18 +26,19 @@ mod select;
 mod time;
 mod warning;
 
-pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
+pub use catalogue::{Catalogue, Take, TakeId, TakeRecording, anchor};
 pub use input::{FileInput, Input, MemoryInput};
 pub use lane::{
-    Boundary, FORMAT_VERSION, FileKind, LaneReport, Output, OutputFile, PackError, PackOptions,
-    RecordingReport, TakeReport, TrackKept, TrackReport, pack_lane,
+    Begun, Boundary, FORMAT_VERSION, FileKind, LanePacker, LaneReport, Line, Output, OutputFile,
+    PackError, PackOptions, RecordingLine, RecordingReport, SegmentLine, TakeLine, TakeReport,
+    TimeLine, TrackKept, TrackLine, TrackReport, pack_lane,
 };
 pub use layout::{Layout, LayoutError, LayoutProblem, init, track_id};
 pub use one::{Fragment, OneError, PackedRecording, pack_recording};
 pub use packer::{CutOptions, Packer, ReadHead};
 pub use placement::{Gaps, MAX_OVERLAP, Shift};
 pub use playlist::{
-    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, Variant,
+    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, PlaylistKind, Variant,
     media_playlist, multivariant_playlist, rfc3339,
 };
 pub use recording::{MAX_BOXES_BEFORE_MOOV, Recording, RecordingError};

@@ -94,8 +94,9 @@ struct Open {
     start: i64,
     number: i64,
     independent: bool,
-    first_of_stretch: bool,
     gap_before: bool,
+    /// It begins with a follower's sample that comes before its first picture: the take or what is behind a stall does.
+    followers_first: bool,
     stretch: u32,
     latest: i64,
     samples: Vec<Placed>,
@@ -219,6 +220,21 @@ impl Packer {
         };
     }
 
+    /// The clock of each slot: where its next sample lies, and its skew.
+    pub fn clocks(&self) -> Vec<(Option<i64>, i64)> {
+        self.slots.iter().map(|slot| slot.clock.state()).collect()
+    }
+
+    /// Before the first recording: goes on where clocks stood; `continues`: what comes is no beginning for a player.
+    pub fn resume(&mut self, clocks: &[(Option<i64>, i64)], continues: bool) {
+        for (slot, (next, skew)) in self.slots.iter_mut().zip(clocks) {
+            slot.clock.resume(*next, *skew);
+        }
+        if continues {
+            self.last_inits = Some(vec![0; self.slots.len()]);
+        }
+    }
+
     /// How far the clock of the recording in hand was from the sum of durations where it began, in ticks of a slot.
     pub fn boundary(&self, slot: usize) -> Option<i64> {
         self.slots.get(slot)?.clock.boundary
@@ -244,15 +260,19 @@ impl Packer {
         self.slots.get(slot).map_or(0, |slot| slot.count)
     }
 
-    /// The earliest recording of which samples wait here.
-    pub fn oldest_recording(&self) -> u32 {
-        let open = self.open.iter().filter_map(|open| open.samples.first());
-        let queued = self.slots.iter().filter_map(|slot| slot.queue.front());
-        let waiting = open.chain(queued).map(|placed| placed.recording).min();
-        // What a clock holds back is of the recording in hand or the one before it.
-        waiting
-            .unwrap_or(self.recording)
-            .min(self.recording.saturating_sub(1))
+    /// Whether samples of a recording wait here, or may still come.
+    pub fn needs(&self, recording: u32) -> bool {
+        // Within a list recordings only go up.
+        let within = |first: Option<&Placed>, last: Option<&Placed>| {
+            let range = first.zip(last).map(|(a, b)| a.recording..=b.recording);
+            range.is_some_and(|range| range.contains(&recording))
+        };
+        let open = |open: &Open| within(open.samples.first(), open.samples.last());
+        let slot = |slot: &Slot| {
+            let held = slot.clock.held().map(|held| held.recording);
+            held == Some(recording) || within(slot.queue.front(), slot.queue.back())
+        };
+        recording == self.recording || self.open.iter().any(open) || self.slots.iter().any(slot)
     }
 
     /// Looks at a master's sync sample; brings the slot's entry up to date.
@@ -381,7 +401,8 @@ impl Packer {
             open.latest = open.latest.max(placed.pts());
             if let Some(last) = open.samples.last_mut().filter(|_| !placed.gap_before) {
                 // Only samples left out between them can part two samples that no gap parts: the first lasts longer.
-                last.duration = u32::try_from(placed.dts - last.dts).unwrap_or(last.duration);
+                last.duration =
+                    u32::try_from(placed.dts.saturating_sub(last.dts)).unwrap_or(last.duration);
             }
             open.samples.push(placed);
         }
@@ -408,7 +429,7 @@ impl Packer {
             return forced || self.last_sync_number != Some(self.number(placed.pts()));
         }
         let timescale = self.slots[0].timescale();
-        let length = Time::new(placed.pts() - open.start, timescale);
+        let length = Time::new(placed.pts().saturating_sub(open.start), timescale);
         if length > self.options.max_gop && placed.pts() > open.latest {
             let at = Time::new(placed.pts(), timescale);
             let recording = placed.recording;
@@ -429,8 +450,8 @@ impl Packer {
             start: placed.pts(),
             number: self.number(placed.pts()),
             independent,
-            first_of_stretch: first,
             gap_before,
+            followers_first: first && !gap_before,
             stretch: placed.stretch,
             latest: placed.pts(),
             samples: Vec::new(),

@@ -6,7 +6,7 @@
 use yeoul_isobmff::movie::Handler;
 
 use crate::segment::TrackInit;
-use crate::time::{NANOS, Time, gcd, scale, ticks_from_ns};
+use crate::time::{NANOS, Time, gcd, scale};
 
 /// What becomes of the time between takes and of holes in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +32,17 @@ pub struct Shift {
 }
 
 impl Shift {
+    pub(crate) fn from_steps((steps, per_second): (i64, u32)) -> Self {
+        Self {
+            steps,
+            per_second: per_second.max(1),
+        }
+    }
+
+    pub(crate) fn steps(self) -> (i64, u32) {
+        (self.steps, self.per_second)
+    }
+
     /// The shift in a track's ticks.
     pub fn ticks(self, timescale: u32) -> i64 {
         Time::new(self.steps, self.per_second).nearest(timescale)
@@ -86,9 +97,10 @@ impl Timeline {
         anchor_ns: Option<i64>,
     ) -> Placement {
         let grid = grid(tracks);
-        let start = Time::new(ticks_from_ns(start_ns.into(), grid), grid);
+        // Rounded down: nothing of the take may come before the end of the one before.
+        let start = Time::new(-scale_up(-i128::from(start_ns), grid), grid);
         let behind = |end: Time| Shift {
-            steps: end.ceil(grid) - start.ticks,
+            steps: end.ceil(grid).saturating_sub(start.ticks),
             per_second: grid,
         };
         let Some(end) = self.end else {
@@ -120,7 +132,7 @@ impl Timeline {
             steps: scale(anchor - epoch, grid.into(), NANOS),
             per_second: grid,
         };
-        let places_at = Time::new(start.ticks + shift.steps, grid);
+        let places_at = Time::new(start.ticks.saturating_add(shift.steps), grid);
         if places_at >= end {
             return Placement::At(shift);
         }
@@ -156,7 +168,7 @@ impl Timeline {
         let length = parted.map_or(presented, |parted| parted.min(presented));
         let length = length.floor(shift.per_second).max(0);
         Shift {
-            steps: shift.steps - length,
+            steps: shift.steps.saturating_sub(length),
             ..shift
         }
     }

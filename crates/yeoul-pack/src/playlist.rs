@@ -49,15 +49,32 @@ struct Line<'a> {
     entry: Option<&'a PlaylistEntry>,
 }
 
-/// Writes a VOD media playlist.
-pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
-    let (lines, target_duration) = lines(entries);
+/// Whether a playlist is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaylistKind {
+    /// VOD: it is all there.
+    Vod,
+    /// EVENT: more will be added at its end, nothing is ever taken away.
+    Event {
+        /// The least TARGETDURATION, seconds: it should hold for all segments to come, for it may not change.
+        target_duration: i64,
+    },
+}
+
+/// Writes a media playlist.
+pub fn media_playlist(entries: &[PlaylistEntry], kind: PlaylistKind) -> MediaPlaylist {
+    let (lines, target_duration) = lines(entries, kind);
     let has_gaps = lines
         .iter()
         .any(|line| line.entry.is_none_or(|entry| entry.uri.is_none()));
     let version = if has_gaps { 8 } else { 7 };
+    let name = if kind == PlaylistKind::Vod {
+        "VOD"
+    } else {
+        "EVENT"
+    };
     let mut text = format!(
-        "#EXTM3U\n#EXT-X-VERSION:{version}\n#EXT-X-TARGETDURATION:{target_duration}\n#EXT-X-PLAYLIST-TYPE:VOD\n"
+        "#EXTM3U\n#EXT-X-VERSION:{version}\n#EXT-X-TARGETDURATION:{target_duration}\n#EXT-X-PLAYLIST-TYPE:{name}\n"
     );
     if entries.iter().all(|entry| entry.independent) {
         text.push_str("#EXT-X-INDEPENDENT-SEGMENTS\n");
@@ -91,7 +108,9 @@ pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
             }
         }
     }
-    text.push_str("#EXT-X-ENDLIST\n");
+    if kind == PlaylistKind::Vod {
+        text.push_str("#EXT-X-ENDLIST\n");
+    }
     MediaPlaylist {
         text,
         has_gaps,
@@ -100,37 +119,44 @@ pub fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
 }
 
 /// Durations are differences of rounded moments, so that their sum never drifts.
-fn lines(entries: &[PlaylistEntry]) -> (Vec<Line<'_>>, i64) {
+fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) {
     let us = |time: Time| time.nearest(1_000_000);
     let mut spans = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let (start, mut end) = (us(entry.start), us(entry.end));
         let mut gap = 0;
         if let Some(next) = entries.get(index + 1).map(|next| us(next.start)) {
-            if next - end < SHORTEST_GAP_US {
+            let silence = next.saturating_sub(end);
+            if silence < SHORTEST_GAP_US {
                 end = next;
             } else {
-                gap = next - end;
+                gap = silence;
             }
         }
-        spans.push((entry, (end - start).max(0), gap));
+        spans.push((entry, end.saturating_sub(start).max(0), gap));
     }
-    let rounded = |us: i64| (us + 500_000) / 1_000_000;
+    let rounded = |us: i64| us.saturating_add(500_000) / 1_000_000;
     let longest = spans
         .iter()
         .map(|(_, duration, _)| rounded(*duration))
         .max()
         .unwrap_or(0);
-    let mut target = longest.max(1);
+    let least = match kind {
+        PlaylistKind::Vod => 1,
+        PlaylistKind::Event { target_duration } => target_duration.max(1),
+    };
+    let longest = longest.max(least);
+    let mut target = longest;
     let mut out = Vec::with_capacity(spans.len());
     for (entry, duration_us, gap) in spans {
         out.push(Line {
             duration_us,
             entry: Some(entry),
         });
-        let count = gap_entries(gap, longest.max(1));
+        let count = gap_entries(gap, longest);
         for index in 0..count {
-            let (from, to) = (gap * index / count, gap * (index + 1) / count);
+            let at = |index| scale_down(gap, index, count);
+            let (from, to) = (at(index), at(index + 1));
             target = target.max(rounded(to - from));
             out.push(Line {
                 duration_us: to - from,
@@ -139,6 +165,12 @@ fn lines(entries: &[PlaylistEntry]) -> (Vec<Line<'_>>, i64) {
         }
     }
     (out, target)
+}
+
+/// `value · index / count`, rounded down.
+fn scale_down(value: i64, index: i64, count: i64) -> i64 {
+    let product = i128::from(value) * i128::from(index);
+    i64::try_from(product / i128::from(count)).unwrap_or(value)
 }
 
 fn gap_entries(gap_us: i64, target: i64) -> i64 {

@@ -16,8 +16,12 @@ use crate::recording::{Probe, Recording, probe, read};
 use crate::time::scale;
 use crate::warning::{Warning, WarningKind};
 
-/// Times beyond this are refused: no clock of a recording comes near (2⁶⁰ ticks of 90 kHz are 400,000 years).
-const MAX_TIME: u64 = 1 << 60;
+/// Times beyond this are refused: no clock of a recording comes near 2³² seconds (136 years), and within them its
+/// nanoseconds fit 64 bits.
+pub(crate) fn max_time(timescale: u32) -> u64 {
+    const LARGEST: u64 = 1 << 60;
+    (u64::from(timescale) << 32).min(LARGEST)
+}
 
 /// Samples of one track that stand together in a part, in decode order.
 #[derive(Debug)]
@@ -44,7 +48,8 @@ pub struct Parts<'a> {
     position: u64,
     usable: u64,
     parts: u64,
-    torn_parts: u64,
+    /// No whole `mdat` has come since the last `moof`.
+    awaits_data: bool,
     dropped: u64,
     samples: Vec<FragmentSample>,
     warnings: Vec<Warning>,
@@ -55,6 +60,7 @@ pub struct Parts<'a> {
 struct Wanted {
     track_id: u32,
     shift: i64,
+    max_time: u64,
 }
 
 impl<'a> Parts<'a> {
@@ -76,6 +82,9 @@ impl<'a> Parts<'a> {
             .map(|id| Wanted {
                 track_id: *id,
                 shift: edit_shift(recording, *id, source, &mut warnings),
+                max_time: recording
+                    .track(*id)
+                    .map_or(0, |track| max_time(track.timescale)),
             })
             .collect();
         let ids: Vec<_> = wanted.iter().map(|w| (w.track_id, w.shift)).collect();
@@ -96,7 +105,7 @@ impl<'a> Parts<'a> {
             position: recording.body,
             usable,
             parts: 0,
-            torn_parts: 0,
+            awaits_data: false,
             dropped: 0,
             samples: Vec::new(),
             warnings,
@@ -131,7 +140,12 @@ impl<'a> Parts<'a> {
 
     /// Parts that are there to the last byte.
     pub fn whole(&self) -> u64 {
-        self.parts - self.torn_parts
+        self.parts - u64::from(self.awaits_data)
+    }
+
+    /// Bytes of the recording: of one that grows, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.source.len()
     }
 
     /// Bytes up to the end of what can be used: less than the file when it is torn or ends in zeros.
@@ -170,12 +184,12 @@ impl<'a> Parts<'a> {
         }
         if len > left {
             let what = format!("'{}' claims {len} bytes, {left} are there", header.kind);
-            self.torn_parts = u64::from(header.kind == FourCc(*b"mdat")).min(self.parts);
             self.torn(at, &what);
             return Ok(false);
         }
         self.position = at + len;
         if header.kind != FourCc(*b"moof") {
+            self.awaits_data &= header.kind != FourCc(*b"mdat");
             return Ok(false);
         }
         self.report_outside(at);
@@ -205,6 +219,7 @@ impl<'a> Parts<'a> {
             }
         };
         self.parts += 1;
+        self.awaits_data = true;
         for (slot, wanted) in self.wanted.clone().into_iter().enumerate() {
             for fragment in moof
                 .fragments
@@ -212,7 +227,7 @@ impl<'a> Parts<'a> {
                 .filter(|f| f.track_id == wanted.track_id)
             {
                 let decode_time = match fragment.decode_time {
-                    Some(time) if time > MAX_TIME => {
+                    Some(time) if time > wanted.max_time => {
                         let what = format!(
                             "decode time {time} of track {} is beyond reason: skipped",
                             wanted.track_id
@@ -333,7 +348,7 @@ fn edit_shift(
         recording.movie_timescale.into(),
     );
     let shift = empty.saturating_sub(start);
-    if shift.unsigned_abs() > MAX_TIME {
+    if shift.unsigned_abs() > max_time(track.timescale) {
         warn(format!(
             "edit list of track {id} shifts by {shift} ticks, beyond reason: ignored"
         ));

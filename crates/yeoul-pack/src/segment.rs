@@ -52,13 +52,17 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// The sum of its samples' durations.
+    pub fn ticks(&self) -> u64 {
+        self.samples
+            .iter()
+            .map(|sample| u64::from(sample.duration))
+            .sum()
+    }
+
     /// Decode time at which the last sample ends.
     pub fn decode_end(&self) -> i64 {
-        let ticks = self
-            .samples
-            .iter()
-            .fold(0u64, |sum, sample| sum + u64::from(sample.duration));
-        self.decode_time.saturating_add_unsigned(ticks)
+        self.decode_time.saturating_add_unsigned(self.ticks())
     }
 }
 

@@ -8,6 +8,7 @@ use yeoul_spans::{Source, SourceError};
 
 use crate::recording::Recording;
 use crate::scan::Parts;
+use crate::warning::Warning;
 
 /// A choice among the tracks of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,6 +60,15 @@ pub struct Kept {
     pub track_id: u32,
 }
 
+/// What was chosen of a take.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// The kept tracks.
+    pub(crate) kept: Vec<Kept>,
+    /// Video tracks that fit; more than one only if all were asked for.
+    pub(crate) videos: usize,
+}
+
 /// What to keep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendition {
@@ -69,7 +79,8 @@ pub struct Rendition {
 }
 
 impl Rendition {
-    /// Chooses by a take's first recording. Empty when nothing fits.
+    /// Chooses by a take's first recording. Empty when nothing fits; then what there is to say about the recording's
+    /// samples goes to `warnings`.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -78,8 +89,9 @@ impl Rendition {
         source: &dyn Source,
         recording: &Recording,
         limits: &Limits,
-    ) -> Result<Vec<Kept>, SourceError> {
-        let with_samples = tracks_with_samples(source, recording, limits)?;
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Choice, SourceError> {
+        let (with_samples, said) = tracks_with_samples(source, recording, limits)?;
         let of_kind = |handler| {
             let tracks = recording
                 .tracks
@@ -91,6 +103,7 @@ impl Rendition {
         };
         let video = self.video.pick(&of_kind(Handler::Video));
         let audio = self.audio.pick(&of_kind(Handler::Audio));
+        let videos = video.len();
         let video = video
             .into_iter()
             .take(1)
@@ -99,7 +112,11 @@ impl Rendition {
             slot: n + 1,
             track_id,
         });
-        Ok(video.chain(audio).collect())
+        let kept: Vec<Kept> = video.chain(audio).collect();
+        if kept.is_empty() {
+            warnings.extend(said);
+        }
+        Ok(Choice { kept, videos })
     }
 }
 
@@ -140,17 +157,14 @@ fn tracks_with_samples(
     source: &dyn Source,
     recording: &Recording,
     limits: &Limits,
-) -> Result<Vec<u32>, SourceError> {
+) -> Result<(Vec<u32>, Vec<Warning>), SourceError> {
     let ids: Vec<u32> = recording.tracks.iter().map(|track| track.id).collect();
     let mut seen = vec![false; ids.len()];
     let mut parts = Parts::new(source, recording, &ids, limits)?;
     while !seen.iter().all(|seen| *seen) && parts.next(&mut |run| seen[run.slot] = true)? {}
-    Ok(ids
-        .into_iter()
-        .zip(seen)
-        .filter(|(_, seen)| *seen)
-        .map(|(id, _)| id)
-        .collect())
+    let ids = ids.into_iter().zip(seen);
+    let with_samples = ids.filter(|(_, seen)| *seen).map(|(id, _)| id).collect();
+    Ok((with_samples, parts.take_warnings()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The command line.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use yeoul::{inspect, repack, verify};
+use yeoul::{inspect, repack, verify, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +30,7 @@ enum Command {
     Repack(repack::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Notify(watch::NotifyArgs),
     /// Print shell completions
     Completions {
         /// Which shell
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Repack(args) => repack::command(args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Verify(args) => verify::command(args),
+        Command::Notify(args) => watch::notify_command(&args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "yeoul", &mut text);
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        let _ = writeln!(std::io::stderr(), "{} {error:#}", red("error:"));
+        yeoul::say_error(&format!("{error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -69,11 +71,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn red(text: &str) -> String {
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if colour {
-        format!("\x1b[1;31m{text}\x1b[0m")
-    } else {
-        text.to_owned()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_options_are_put_together_right() {
+        Cli::command().debug_assert();
     }
 }

@@ -5,6 +5,7 @@ use h264_reader::nal::sps::SeqParameterSet;
 use h264_reader::nal::{Nal, RefNal};
 
 use super::access_unit::Unit;
+use super::bits::Bits;
 use super::{NalCodec, ParameterSets, Picture};
 
 pub(super) fn classify(first: u8) -> Unit {
@@ -105,6 +106,8 @@ fn push_sets(out: &mut Vec<u8>, reserved: u8, sets: &[Bytes]) -> Option<()> {
 }
 
 fn parse_sps(nal: &[u8]) -> Option<SeqParameterSet> {
+    // The parser panics on no bytes at all; with fewer than the profile, constraints and level there is no set.
+    nal.get(..4)?;
     SeqParameterSet::from_bits(RefNal::new(nal, &[], true).rbsp_bits()).ok()
 }
 
@@ -114,24 +117,10 @@ pub(super) fn no_id(_: &[u8]) -> Option<u64> {
 
 /// `seq_parameter_set_id`: the first Exp-Golomb code after profile, constraints and level (§7.3.2.1.1).
 pub(super) fn sps_id(nal: &[u8]) -> Option<u64> {
-    exp_golomb(nal.get(4..)?)
+    Bits::new(nal.get(4..)?).exp_golomb().map(u64::from)
 }
 
 /// `pic_parameter_set_id`: the first code (§7.3.2.2).
 pub(super) fn pps_id(nal: &[u8]) -> Option<u64> {
-    exp_golomb(nal.get(1..)?)
-}
-
-/// An unsigned Exp-Golomb code (ISO/IEC 14496-10 §9.1) of at most 32 bits at the start of `bytes`. Ids are small, so no
-/// emulation prevention byte can lie within.
-pub(super) fn exp_golomb(bytes: &[u8]) -> Option<u64> {
-    let mut word = [0; 8];
-    let len = bytes.len().min(8);
-    word[..len].copy_from_slice(&bytes[..len]);
-    let word = u64::from_be_bytes(word);
-    let zeros = word.leading_zeros();
-    if zeros > 15 || usize::try_from(zeros * 2 + 1).ok()? > len * 8 {
-        return None;
-    }
-    Some((word << zeros >> (63 - zeros)) - 1)
+    Bits::new(nal.get(1..)?).exp_golomb().map(u64::from)
 }

@@ -1,9 +1,9 @@
 //! H.265 in ISO base media files (ISO/IEC 14496-15 §8).
 
 use bytes::Bytes;
-use scuffle_h265::SpsNALUnit;
 
 use super::access_unit::Unit;
+use super::bits::{Bits, without_emulation_prevention};
 use super::{NalCodec, ParameterSets, Picture};
 
 const VPS: u8 = 32;
@@ -68,7 +68,7 @@ fn arrays(config: &[u8]) -> Option<Vec<(u8, Vec<Bytes>)>> {
 /// A configuration record with new sets in the manner of the old one, and the picture's size.
 pub(super) fn rebuild(old: &[u8], sets: &ParameterSets) -> Option<(Vec<u8>, (u16, u16))> {
     let nal = sets.sps.first()?;
-    let sps = parse_sps(nal)?;
+    let sps = Sps::parse(nal)?;
     let mut out = old.get(..FIXED)?.to_vec();
     out[1..13].copy_from_slice(&profile_tier_level(nal)?);
     // MediaMTX takes the constraint flags with the emulation prevention bytes still among them. So must we, or the next
@@ -81,72 +81,112 @@ pub(super) fn rebuild(old: &[u8], sets: &ParameterSets) -> Option<(Vec<u8>, (u16
     {
         out[6..12].copy_from_slice(&raw_flags(nal)?);
     }
-    out[16] = 0xFC | sps.rbsp.chroma_format_idc;
-    out[17] = 0xF8 | sps.rbsp.bit_depth_luma_minus8;
-    out[18] = 0xF8 | sps.rbsp.bit_depth_chroma_minus8;
-    for (kind, units) in arrays(old)? {
-        let units = match kind & 0x3F {
-            VPS => &sets.vps,
-            SPS => &sets.sps,
-            PPS => &sets.pps,
-            _ => &units,
-        };
+    out[16] = 0xFC | sps.chroma_format_idc;
+    out[17] = 0xF8 | sps.bit_depth_luma_minus8;
+    out[18] = 0xF8 | sps.bit_depth_chroma_minus8;
+    let arrays = with_sets(arrays(old)?, sets);
+    out[22] = u8::try_from(arrays.len()).ok()?;
+    for (kind, units) in arrays {
         out.push(kind);
         out.extend_from_slice(&u16::try_from(units.len()).ok()?.to_be_bytes());
         for unit in units {
             out.extend_from_slice(&u16::try_from(unit.len()).ok()?.to_be_bytes());
-            out.extend_from_slice(unit);
+            out.extend_from_slice(&unit);
         }
     }
-    Some((out, dimensions(&sps)?))
+    Some((out, (sps.width, sps.height)))
 }
 
-fn dimensions(sps: &SpsNALUnit) -> Option<(u16, u16)> {
-    let rbsp = &sps.rbsp;
-    let window = &rbsp.conformance_window;
-    let side = |full: u64, unit: u8, start: u64, end: u64| {
-        let cropped = start.checked_add(end)?.checked_mul(u64::from(unit))?;
-        u16::try_from(full.checked_sub(cropped)?)
-            .ok()
-            .filter(|side| *side > 0)
-    };
-    let width = side(
-        rbsp.pic_width_in_luma_samples.get(),
-        rbsp.sub_width_c(),
-        window.conf_win_left_offset,
-        window.conf_win_right_offset,
-    )?;
-    let height = side(
-        rbsp.pic_height_in_luma_samples.get(),
-        rbsp.sub_height_c(),
-        window.conf_win_top_offset,
-        window.conf_win_bottom_offset,
-    )?;
-    Some((width, height))
+/// The arrays of a record with other sets: each kind once, where it stood first.
+fn with_sets(mut arrays: Vec<(u8, Vec<Bytes>)>, sets: &ParameterSets) -> Vec<(u8, Vec<Bytes>)> {
+    const COMPLETE: u8 = 0x80;
+    for (kind, units) in [(VPS, &sets.vps), (SPS, &sets.sps), (PPS, &sets.pps)] {
+        let mut first = true;
+        arrays.retain(|(head, _)| head & 0x3F != kind || std::mem::take(&mut first));
+        match arrays.iter_mut().find(|(head, _)| head & 0x3F == kind) {
+            Some((_, old)) => old.clone_from(units),
+            None if units.is_empty() => {}
+            None => arrays.push((COMPLETE | kind, units.clone())),
+        }
+    }
+    arrays
 }
 
-fn parse_sps(nal: &[u8]) -> Option<SpsNALUnit> {
-    SpsNALUnit::parse(nal).ok()
+/// What a record needs of a sequence parameter set (ISO/IEC 23008-2 §7.3.2.2.1). Everything behind it is left alone.
+struct Sps {
+    id: u32,
+    chroma_format_idc: u8,
+    /// Of the pictures that are shown.
+    width: u16,
+    height: u16,
+    bit_depth_luma_minus8: u8,
+    bit_depth_chroma_minus8: u8,
+}
+
+impl Sps {
+    fn parse(nal: &[u8]) -> Option<Self> {
+        let rbsp = without_emulation_prevention(nal.get(2..)?);
+        let mut bits = Bits::new(&rbsp);
+        bits.skip(4)?;
+        let sub_layers = bits.number(3)?;
+        bits.skip(1 + 8 * 12)?;
+        skip_sub_layers(&mut bits, sub_layers)?;
+        let at_most = |value: u32, most: u8| u8::try_from(value).ok().filter(|v| *v <= most);
+        let id = bits.exp_golomb()?;
+        let chroma_format_idc = at_most(bits.exp_golomb()?, 3)?;
+        if chroma_format_idc == 3 {
+            bits.skip(1)?;
+        }
+        let (width, height) = (bits.exp_golomb()?, bits.exp_golomb()?);
+        let mut window = [0; 4];
+        if bits.flag()? {
+            for offset in &mut window {
+                *offset = bits.exp_golomb()?;
+            }
+        }
+        // Samples of luma for one of chroma; Table 6-1.
+        let (across, down) = match chroma_format_idc {
+            1 => (2, 2),
+            2 => (2, 1),
+            _ => (1, 1),
+        };
+        Some(Self {
+            id,
+            chroma_format_idc,
+            width: shown(width, across, window[0], window[1])?,
+            height: shown(height, down, window[2], window[3])?,
+            bit_depth_luma_minus8: at_most(bits.exp_golomb()?, 8)?,
+            bit_depth_chroma_minus8: at_most(bits.exp_golomb()?, 8)?,
+        })
+    }
+}
+
+/// Skips what `profile_tier_level` says of sub-layers (§7.3.3).
+fn skip_sub_layers(bits: &mut Bits<'_>, count: u32) -> Option<()> {
+    let mut present = Vec::new();
+    for _ in 0..count {
+        present.push((bits.flag()?, bits.flag()?));
+    }
+    if count > 0 {
+        bits.skip(2 * (8 - count as usize))?;
+    }
+    for (profile, level) in present {
+        bits.skip(if profile { 88 } else { 0 } + if level { 8 } else { 0 })?;
+    }
+    Some(())
+}
+
+/// A side of the picture less its conformance window, which counts in samples of chroma.
+fn shown(full: u32, unit: u32, start: u32, end: u32) -> Option<u16> {
+    let cropped = start.checked_add(end)?.checked_mul(unit)?;
+    let side = u16::try_from(full.checked_sub(cropped)?).ok()?;
+    (side > 0).then_some(side)
 }
 
 /// `general_profile_space` … `general_level_idc`, twelve bytes that stand in the SPS just as in the record: after its two
 /// header bytes and the byte with the VPS id, the sub-layer count and the nesting flag.
 pub(super) fn profile_tier_level(sps: &[u8]) -> Option<[u8; 12]> {
     crate::walk::array(&without_emulation_prevention(sps), 3)
-}
-
-fn without_emulation_prevention(nal: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(nal.len());
-    let mut zeros = 0;
-    for byte in nal {
-        if zeros >= 2 && *byte == 3 {
-            zeros = 0;
-            continue;
-        }
-        zeros = if *byte == 0 { zeros + 1 } else { 0 };
-        out.push(*byte);
-    }
-    out
 }
 
 /// `vps_video_parameter_set_id`: four bits after the NAL header (§7.3.2.1).
@@ -156,10 +196,10 @@ pub(super) fn vps_id(nal: &[u8]) -> Option<u64> {
 
 /// `sps_seq_parameter_set_id` (§7.3.2.2).
 pub(super) fn sps_id(nal: &[u8]) -> Option<u64> {
-    parse_sps(nal).map(|sps| sps.rbsp.sps_seq_parameter_set_id)
+    Sps::parse(nal).map(|sps| sps.id.into())
 }
 
 /// `pps_pic_parameter_set_id`: the first Exp-Golomb code (§7.3.2.3).
 pub(super) fn pps_id(nal: &[u8]) -> Option<u64> {
-    super::avc::exp_golomb(nal.get(2..)?)
+    Bits::new(nal.get(2..)?).exp_golomb().map(u64::from)
 }

@@ -6,6 +6,7 @@
 
 mod access_unit;
 mod avc;
+mod bits;
 mod hevc;
 mod name;
 mod parameter_sets;

@@ -131,3 +131,101 @@ fn a_set_cut_at_the_end_of_the_head_is_left_out() {
         assert_eq!(sets.changed_by(&unit.sets), None, "{len}");
     }
 }
+
+/// The size that an entry gets with another sequence parameter set.
+fn rebuilt_with(entry: &SampleEntry, sps: &[u8]) -> Option<(u16, u16)> {
+    let sets = ParameterSets {
+        sps: vec![Bytes::copy_from_slice(sps)],
+        ..entry.parameter_sets().unwrap()
+    };
+    entry.with_parameter_sets(&sets).ok().map(|(_, size)| size)
+}
+
+fn hvc1() -> SampleEntry {
+    let children = [boxed(b"hvcC", &hex(HVCC))];
+    SampleEntry::new(&visual(b"hvc1", 1280, 720, &children), Handler::Video).unwrap()
+}
+
+/// Made by x265: 10 bits and cropped, 4:2:2 with two temporal layers, 4:4:4 of odd size, grey.
+const HEVC_SPS: [(&str, (u16, u16), [u8; 3]); 4] = [
+    (
+        "420101022000000300900000030000030078a003c08010e4d96566924caf016808000003000800000300f040",
+        (1920, 1080),
+        [1, 2, 2],
+    ),
+    (
+        "4201010408000003009d0800000300003fb00502016965959a4932bc05a020000003002000000303c1",
+        (640, 360),
+        [2, 0, 0],
+    ),
+    (
+        "4201010408000003009e0800000300003f9000a0402d3bbcb2b349265780b404000003000400000300782",
+        (638, 358),
+        [3, 0, 0],
+    ),
+    (
+        "4201010408000003009fc800000300003fc0140805a596566924caf016c080000003008000000f04",
+        (640, 360),
+        [0, 0, 0],
+    ),
+];
+
+#[test]
+fn hevc_sets_of_every_chroma_format_give_size_and_depth() {
+    for (sps, size, [chroma, luma_depth, chroma_depth]) in HEVC_SPS {
+        let sps = hex(sps);
+        assert_eq!(rebuilt_with(&hvc1(), &sps), Some(size));
+        let (config, _) = hevc::rebuild(
+            &hex(HVCC),
+            &ParameterSets {
+                sps: vec![sps],
+                ..hvc1().parameter_sets().unwrap()
+            },
+        )
+        .unwrap();
+        assert_eq!(
+            config[16..19],
+            [0xFC | chroma, 0xF8 | luma_depth, 0xF8 | chroma_depth]
+        );
+    }
+}
+
+/// Both parsers of others that were used here panicked: one on no bytes, one on counts below zero.
+#[test]
+fn parameter_sets_that_are_cut_or_lie_are_refused_and_never_panic() {
+    let avc = avc1(AVCC_720, 1280, 720);
+    for (entry, sps) in [
+        (&avc, avc.parameter_sets().unwrap().sps[0].clone()),
+        (&hvc1(), hvc1().parameter_sets().unwrap().sps[0].clone()),
+        (&hvc1(), hex(HEVC_SPS[1].0)),
+    ] {
+        assert_eq!(rebuilt_with(entry, &[]), None);
+        for at in 0..sps.len() {
+            let _ = rebuilt_with(entry, &sps[..at]);
+            for byte in [0, 1, 0x40, 0x80, 0xFE, 0xFF] {
+                let mut lie = sps.to_vec();
+                lie[at] = byte;
+                let _ = rebuilt_with(entry, &lie);
+                lie[at..].fill(byte);
+                let _ = rebuilt_with(entry, &lie);
+            }
+        }
+    }
+    assert_eq!(rebuilt_with(&avc, &[0x67, 0x4d, 0x40]), None);
+    assert_eq!(rebuilt_with(&hvc1(), &[0; 4096]), None);
+}
+
+#[test]
+fn hevc_sets_in_several_arrays_or_in_none_are_rebuilt_once() {
+    let sets = hvc1().parameter_sets().unwrap();
+    let one = hex(HVCC);
+    let (fixed, arrays) = one.split_at(23);
+    let vps_len = 3 + 2 + sets.vps[0].len();
+    let twice = [fixed, arrays, arrays].concat();
+    let without_vps = [fixed, &arrays[vps_len..]].concat();
+    for (mut config, count) in [(twice, 6), (without_vps, 2)] {
+        config[22] = count;
+        let (rebuilt, _) = hevc::rebuild(&config, &sets).unwrap();
+        assert_eq!(hevc::parameter_sets(&rebuilt), Some(sets.clone()));
+    }
+}

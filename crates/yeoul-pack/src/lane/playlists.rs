@@ -1,56 +1,51 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use yeoul_isobmff::movie::{Handler, Track};
+use yeoul_isobmff::write::{Brands, WriteError, styp};
+
 use super::{
-    FileKind, Lane, LaneReport, Output, PackError, PlacedSegment, TrackReport, folder, inline, join,
+    FileKind, Lane, LanePacker, Output, PackError, PlacedSegment, TrackReport, TrackSummary,
+    folder, inline, join,
 };
 use crate::layout::{Layout, track_id};
 use crate::playlist::{
-    AudioRendition, GAP_URI, PlaylistEntry, Variant, media_playlist, multivariant_playlist,
+    AudioRendition, GAP_URI, PlaylistEntry, PlaylistKind, Variant, media_playlist,
+    multivariant_playlist,
 };
 use crate::time::Time;
-use yeoul_isobmff::movie::{Handler, Track};
-use yeoul_isobmff::write::{Brands, styp};
 
 impl<O: Output> Lane<'_, O> {
     /// Writes the playlists: all segments are there by now.
-    pub(super) fn finish(mut self) -> Result<LaneReport, PackError<O::Error>> {
+    pub(super) fn finish(&mut self) -> Result<(), PackError<O::Error>> {
         self.report.segments = self.segments.len();
         if let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) {
             self.report.duration = Some(last.end.minus(first.start));
         }
         self.apply_dropped();
         if self.segments.is_empty() {
-            return Ok(self.report);
+            return Ok(());
         }
-        let layout = self.options.layout;
-        let slots: Vec<usize> = match layout {
-            Layout::Muxed => vec![0],
-            Layout::Cmaf => self.tracks.keys().copied().collect(),
-        };
-        for slot in &slots {
-            let folder = folder(layout, *slot);
-            let entries = entries(&self.segments, *slot);
-            let playlist = media_playlist(&entries);
-            let name = join(&folder, "index.m3u8");
-            if playlist.has_gaps {
-                let brands = if layout == Layout::Muxed {
-                    Brands::MUXED_SEGMENT
-                } else {
-                    Brands::CMAF_SEGMENT
-                };
-                self.write(
-                    join(&folder, GAP_URI),
-                    inline(styp(&brands)?)?,
-                    FileKind::Playlist,
-                )?;
+        self.describe_tracks(self.options.layout);
+        for (name, text) in self.view().playlists(PlaylistKind::Vod)? {
+            if name.ends_with("index.m3u8") && !self.is_multivariant(&name) {
+                self.report.playlists.push(name.clone());
             }
-            self.write(name.clone(), inline(playlist.text)?, FileKind::Playlist)?;
-            self.report.playlists.push(name);
+            self.write(name, inline(text)?, FileKind::Playlist)?;
         }
-        self.describe_tracks(layout);
-        if layout == Layout::Cmaf {
-            let text = self.multivariant();
-            self.write("index.m3u8".to_owned(), inline(text)?, FileKind::Playlist)?;
+        Ok(())
+    }
+
+    fn is_multivariant(&self, name: &str) -> bool {
+        self.options.layout == Layout::Cmaf && name == "index.m3u8"
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            layout: self.options.layout,
+            segments: self.segments,
+            tracks: self.tracks,
         }
-        Ok(self.report)
     }
 
     /// Tells each recording's report which of its samples were left out.
@@ -89,6 +84,79 @@ impl<O: Output> Lane<'_, O> {
                 language: Track::language_letters(summary.init.language),
             })
             .collect();
+    }
+}
+
+/// What playlists are made of.
+struct View<'a> {
+    layout: Layout,
+    segments: &'a [PlacedSegment],
+    tracks: &'a BTreeMap<usize, TrackSummary>,
+}
+
+impl LanePacker {
+    /// The playlists as they stand, by name, in the order in which they are to be written: they grow as recordings come. The
+    /// target duration is twice the target: segments are longer than that only where sync samples are far apart.
+    ///
+    /// # Errors
+    /// Never in practice: a fixed box cannot be written.
+    pub fn growing_playlists(&self) -> Result<Vec<(String, Bytes)>, WriteError> {
+        let view = View {
+            layout: self.options.layout,
+            segments: &self.segments,
+            tracks: &self.tracks,
+        };
+        let target = self.options.cut.target;
+        let target_duration = Time::new(target.ticks.saturating_mul(2), target.timescale).ceil(1);
+        view.playlists(PlaylistKind::Event { target_duration })
+    }
+
+    /// The playlists of a lane that is complete, by name.
+    ///
+    /// # Errors
+    /// As [`LanePacker::growing_playlists`].
+    pub fn finished_playlists(&self) -> Result<Vec<(String, Bytes)>, WriteError> {
+        if self.segments.is_empty() {
+            return Ok(Vec::new());
+        }
+        let view = View {
+            layout: self.options.layout,
+            segments: &self.segments,
+            tracks: &self.tracks,
+        };
+        view.playlists(PlaylistKind::Vod)
+    }
+
+    /// Segments placed so far.
+    pub fn segment_count(&self) -> usize {
+        self.segments.len()
+    }
+}
+
+impl View<'_> {
+    /// Media playlists with what their GAP entries name, then the multivariant one.
+    fn playlists(&self, kind: PlaylistKind) -> Result<Vec<(String, Bytes)>, WriteError> {
+        let slots: Vec<usize> = match self.layout {
+            Layout::Muxed => vec![0],
+            Layout::Cmaf => self.tracks.keys().copied().collect(),
+        };
+        let mut out = Vec::new();
+        for slot in slots {
+            let folder = folder(self.layout, slot);
+            let playlist = media_playlist(&entries(self.segments, slot), kind);
+            if playlist.has_gaps {
+                let brands = match self.layout {
+                    Layout::Muxed => Brands::MUXED_SEGMENT,
+                    Layout::Cmaf => Brands::CMAF_SEGMENT,
+                };
+                out.push((join(&folder, GAP_URI), styp(&brands)?));
+            }
+            out.push((join(&folder, "index.m3u8"), playlist.text.into()));
+        }
+        if self.layout == Layout::Cmaf {
+            out.push(("index.m3u8".to_owned(), self.multivariant().into()));
+        }
+        Ok(out)
     }
 
     fn multivariant(&self) -> String {
@@ -153,7 +221,7 @@ impl<O: Output> Lane<'_, O> {
     /// Peak and average bits a second of the main track with its largest companion.
     fn bandwidth(&self, main: usize, with_audio: bool) -> (u64, u64) {
         let (mut peak, mut bits, mut duration) = (0, 0, 0);
-        for segment in &self.segments {
+        for segment in self.segments {
             let own = segment.files.get(&main).map_or(0, |file| file.bytes);
             let others = segment
                 .files
@@ -168,7 +236,7 @@ impl<O: Output> Lane<'_, O> {
                 .cast_unsigned();
             peak = peak.max(rate(total, us));
             bits += total;
-            duration += us;
+            duration = u64::saturating_add(duration, us);
         }
         (peak, rate(bits, duration.max(1)))
     }

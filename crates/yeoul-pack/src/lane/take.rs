@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -5,18 +6,16 @@ use yeoul_isobmff::moof::FragmentSample;
 use yeoul_isobmff::movie::Track;
 use yeoul_spans::{Source, SourceError};
 
-use super::{
-    Boundary, FileKind, Lane, Output, PackError, PlacedSegment, RecordingReport, SegmentFile,
-    Sources, TakeReport, TrackKept, TrackSummary, folder, join,
-};
+use super::events::{MOST_OF_A_KIND, describe};
+use super::state::{Line, RecordingLine, TakeLine};
+use super::{Boundary, Lane, Output, PackError, RecordingReport, Sources, TakeReport, TrackKept};
 use crate::catalogue::{Take, TakeRecording, short};
-use crate::layout::{Layout, body};
 use crate::packer::Packer;
 use crate::placement::{Placement, Shift};
 use crate::scan::Parts;
-use crate::segment::{Event, Piece, Segment, TrackInit};
+use crate::segment::TrackInit;
 use crate::select::Kept;
-use crate::time::{Time, ns_from_ticks, ticks_from_ns};
+use crate::time::{Time, ticks_from_ns};
 use crate::warning::{Warning, WarningKind};
 
 /// The tracks to keep of a take, and what an init says of each.
@@ -26,31 +25,66 @@ struct Chosen {
 }
 
 /// A take in hand.
-struct InHand {
-    kept: Vec<Kept>,
-    packer: Packer,
-    shift: Shift,
-    sources: Sources,
-    report: TakeReport,
+pub(super) struct InHand {
+    pub(super) kept: Vec<Kept>,
+    pub(super) packer: Packer,
+    pub(super) shift: Shift,
+    pub(super) sources: Sources,
+    pub(super) report: TakeReport,
     /// Latest end of anything, on the take's clock.
-    end: Option<Time>,
+    pub(super) end: Option<Time>,
     /// By kept track: where its last sample ends in decode time.
-    decoded_until: Vec<Option<i64>>,
+    pub(super) decoded_until: Vec<Option<i64>>,
+    /// Where the take begins on its own clock, nanoseconds.
+    pub(super) start_ns: i64,
+    /// The last recording, if its recorder did not close it and it is not torn.
+    pub(super) left_open: Option<String>,
+    /// How often something happened in a recording and slot.
+    pub(super) said: BTreeMap<(u32, usize, WarningKind), u64>,
+}
+
+/// What becomes of a take that is to begin.
+pub(super) enum Begin {
+    At(Box<InHand>),
+    Beside,
+    Nothing,
 }
 
 impl InHand {
+    pub(super) fn new(take: &Take, kept: Vec<Kept>, packer: Packer, shift: Shift) -> Self {
+        let zero = Time::new(0, 1);
+        Self {
+            decoded_until: vec![None; kept.len()],
+            start_ns: take.start_ns(),
+            said: BTreeMap::new(),
+            left_open: None,
+            kept,
+            packer,
+            shift,
+            sources: Sources::new(),
+            report: TakeReport {
+                id: take.id,
+                anchor_ns: take.anchor_ns,
+                start: zero,
+                end: zero,
+                recordings: Vec::with_capacity(take.recordings.len()),
+                boundaries: Vec::new(),
+            },
+            end: None,
+        }
+    }
+
     /// Ticks of a kept track.
-    fn time(&self, slot: usize, ticks: i64) -> Option<Time> {
+    pub(super) fn time(&self, slot: usize, ticks: i64) -> Option<Time> {
         Some(Time::new(ticks, self.packer.inits(slot).first()?.timescale))
     }
 }
 
 impl<O: Output> Lane<'_, O> {
-    pub(super) fn take(&mut self, take: Take) -> Result<(), PackError<O::Error>> {
-        let Some(Chosen { kept, tracks }) = self.choose(&take)? else {
-            let bytes = take.recordings.iter().map(|recording| recording.size).sum();
-            self.output.advanced(bytes);
-            return Ok(());
+    /// Chooses a take's tracks and its place.
+    pub(super) fn begin(&mut self, take: &Take) -> Result<Begin, PackError<O::Error>> {
+        let Some(Chosen { kept, tracks }) = self.choose(take)? else {
+            return Ok(Begin::Nothing);
         };
         let shift = match self
             .timeline
@@ -74,24 +108,43 @@ impl<O: Output> Lane<'_, O> {
                     overlap.seconds()
                 );
                 self.warn(Warning::new(WarningKind::Lane, message));
-                self.report.beside.push(take);
-                return Ok(());
+                return Ok(Begin::Beside);
             }
         };
-        self.pack(&take, kept, tracks, shift)
+        self.journal.add(Line::Take(TakeLine {
+            id: take.id.to_string(),
+            anchor_ns: take.anchor_ns,
+            start_ns: take.start_ns(),
+            kept: kept.iter().map(|kept| (kept.slot, kept.track_id)).collect(),
+            shift: shift.steps(),
+        }));
+        let packer = Packer::new(self.options.cut, tracks);
+        Ok(Begin::At(Box::new(InHand::new(take, kept, packer, shift))))
     }
 
     /// The tracks to keep, by the first recording of the take that has any (rule 3).
     fn choose(&mut self, take: &Take) -> Result<Option<Chosen>, PackError<O::Error>> {
+        let mut warnings = Vec::new();
         for found in &take.recordings {
             let source = found.input.open(!found.recording.closed)?;
-            let rendition = &self.options.rendition;
-            let kept = rendition.choose(&*source, &found.recording, &self.options.limits)?;
+            let (rendition, limits) = (&self.options.rendition, &self.options.limits);
+            let choice = rendition.choose(&*source, &found.recording, limits, &mut warnings)?;
+            let kept = choice.kept;
             let tracks: Option<Vec<_>> = kept
                 .iter()
                 .map(|kept| TrackInit::new(found.recording.track(kept.track_id)?, 1))
                 .collect();
             if let Some(tracks) = tracks.filter(|tracks| !tracks.is_empty()) {
+                if choice.videos > 1 {
+                    let message = format!(
+                        "has {} video tracks with samples; a rendition has one: the first is kept (--video N keeps another)",
+                        choice.videos
+                    );
+                    let name = found.input.name();
+                    self.report
+                        .warnings
+                        .push(Warning::of(WarningKind::NotSelected, name, message));
+                }
                 return Ok(Some(Chosen { kept, tracks }));
             }
         }
@@ -100,6 +153,7 @@ impl<O: Output> Lane<'_, O> {
             .iter()
             .map(|found| found.input.name())
             .collect();
+        self.report.warnings.extend(warnings);
         for name in names {
             let message = "no track with samples fits the selection: nothing of it is kept";
             self.report
@@ -109,52 +163,45 @@ impl<O: Output> Lane<'_, O> {
         Ok(None)
     }
 
-    fn pack(
-        &mut self,
-        take: &Take,
-        kept: Vec<Kept>,
-        tracks: Vec<TrackInit>,
-        shift: Shift,
-    ) -> Result<(), PackError<O::Error>> {
-        let zero = Time::new(0, 1);
-        let mut hand = InHand {
-            decoded_until: vec![None; kept.len()],
-            kept,
-            packer: Packer::new(self.options.cut, tracks),
-            shift,
-            sources: Sources::new(),
-            report: TakeReport {
-                id: take.id,
-                anchor_ns: take.anchor_ns,
-                start: zero,
-                end: zero,
-                recordings: Vec::with_capacity(take.recordings.len()),
-                boundaries: Vec::new(),
-            },
-            end: None,
-        };
-        for (index, found) in take.recordings.iter().enumerate() {
-            self.recording(&mut hand, index, found)?;
-        }
+    /// Lets go of a take's last segments.
+    pub(super) fn end(&mut self, mut hand: InHand) -> Result<(), PackError<O::Error>> {
         hand.packer.finish();
         self.drain(&mut hand)?;
-        if let Some(end) = hand.end {
-            self.timeline.end(hand.shift, end, take.anchor_ns);
+        self.tell_counts(&hand);
+        if let Some(name) = &hand.left_open {
+            // Rule 15: with another behind it, it would count as closed.
+            let message =
+                "its recorder did not close it: killed, or still writing; its whole parts are kept";
+            self.warn(Warning::of(WarningKind::Open, name, message));
         }
+        if let Some(end) = hand.end {
+            self.journal.add(Line::End((end.ticks, end.timescale)));
+            self.timeline.end(hand.shift, end, hand.report.anchor_ns);
+        }
+        self.journal.clear_take();
         self.report.takes.push(hand.report);
         Ok(())
     }
 
-    fn recording(
+    /// Packs the next recording of a take.
+    pub(super) fn recording(
         &mut self,
         hand: &mut InHand,
-        index: usize,
         found: &TakeRecording,
     ) -> Result<(), PackError<O::Error>> {
+        let index = hand.report.recordings.len();
         let number = u32::try_from(index).unwrap_or(u32::MAX);
         let recording = &found.recording;
         let source = found.input.open(!recording.closed)?;
         self.restart_if_timescales_differ(hand, found)?;
+        if self.journal.enabled && !self.journal.recordings.contains_key(&found.number) {
+            let line = RecordingLine {
+                number: found.number,
+                clocks: hand.packer.clocks(),
+            };
+            self.journal.recordings.insert(found.number, line.clone());
+            self.journal.add(Line::Recording(line));
+        }
         let tracks: Vec<Option<&Track>> = (0..hand.kept.len())
             .map(|slot| {
                 let wanted = hand.packer.inits(slot).first()?;
@@ -196,9 +243,12 @@ impl<O: Output> Lane<'_, O> {
                 let Some(Some(track)) = tracks.get(run.slot) else {
                     return;
                 };
+                // An edit list may shift a track before its take: nothing lies before that.
+                let floor = ticks_from_ns(hand.start_ns.into(), track.timescale);
+                let base = ticks_from_ns(base_ns.into(), track.timescale);
                 let own = run
                     .decode_time
-                    .map(|time| ticks_from_ns(base_ns.into(), track.timescale) + time);
+                    .map(|time| base.saturating_add(time).max(floor));
                 let pushed =
                     hand.packer
                         .push_run(run.slot, own, run.description, run.samples, &mut head);
@@ -215,7 +265,12 @@ impl<O: Output> Lane<'_, O> {
             }
         }
         self.output.advanced(found.size - done.min(found.size));
-        self.report.warnings.extend(parts.take_warnings());
+        let warnings = parts.take_warnings();
+        let torn =
+            |warning: &Warning| matches!(warning.kind, WarningKind::Torn | WarningKind::NoParts);
+        let open = !recording.closed && recording.mtxi.is_some() && !warnings.iter().any(torn);
+        hand.left_open = open.then(|| found.input.name().to_owned());
+        self.report.warnings.extend(warnings);
         self.close_recording(hand, index, found, &parts, base_ns);
         Ok(())
     }
@@ -257,7 +312,7 @@ impl<O: Output> Lane<'_, O> {
             number: found.number,
             dts_ns: base_ns,
             ntp_ns: found.ntp_ns,
-            size: found.size,
+            size: parts.size(),
             used: parts.used(),
             parts: parts.count(),
             tracks,
@@ -314,183 +369,20 @@ impl<O: Output> Lane<'_, O> {
                 .sources
                 .get(&event.recording)
                 .map(|source| source.name().to_owned());
-            self.warn(describe(&event, hand.kept[event.slot], name));
+            let said = hand
+                .said
+                .entry((event.recording, event.slot, event.kind))
+                .or_default();
+            *said += 1;
+            if *said <= MOST_OF_A_KIND {
+                self.warn(describe(&event, hand.kept[event.slot], name));
+            }
         }
         self.note_dropped(hand);
-        let oldest = hand.packer.oldest_recording();
-        hand.sources.retain(|recording, _| *recording >= oldest);
+        let packer = &hand.packer;
+        hand.sources.retain(|recording, _| packer.needs(*recording));
         Ok(())
     }
-
-    fn note_dropped(&mut self, hand: &mut InHand) {
-        for dropped in hand.packer.take_dropped() {
-            let index = dropped.recording as usize;
-            let (from, to) = dropped.samples;
-            self.report.dropped.push((
-                self.report.takes.len(),
-                index,
-                hand.kept[dropped.slot].slot,
-                (from, to),
-            ));
-            let why = match dropped.kind {
-                WarningKind::Leading => {
-                    "lead a picture that nothing before it is left of: they cannot be decoded"
-                }
-                WarningKind::AudioInHole => "lie in a hole, before the picture comes back",
-                _ => "come before the first sync sample: they cannot be decoded",
-            };
-            let message = format!(
-                "{} samples of track {} (from sample {from}) are left out: they {why}",
-                to - from,
-                hand.kept[dropped.slot].track_id,
-            );
-            let path = hand
-                .sources
-                .get(&dropped.recording)
-                .map(|source| source.name().to_owned());
-            self.warn(Warning {
-                kind: dropped.kind,
-                path,
-                offset: None,
-                message,
-            });
-        }
-    }
-
-    /// Places a segment and writes its files.
-    fn segment(&mut self, hand: &mut InHand, segment: &Segment) -> Result<(), PackError<O::Error>> {
-        if let Some(hole) = segment.hole_before {
-            let parted = decode_gap(hand, segment);
-            hand.shift = self.timeline.close_hole(hand.shift, hole, parted);
-        }
-        let shift = hand.shift;
-        if hand.end.is_none() {
-            self.timeline.begin(shift, hand.report.anchor_ns);
-            hand.report.start = shift.apply(segment.start);
-        }
-        hand.report.end = shift.apply(segment.end);
-        hand.end = hand.end.max(Some(segment.end));
-        for (slot, pieces) in segment.tracks.iter().enumerate() {
-            let Some(end) = pieces.last().map(Piece::decode_end) else {
-                continue;
-            };
-            hand.decoded_until[slot] = Some(end);
-            // Nothing of a later take may be decoded before it.
-            hand.end = hand.end.max(hand.time(slot, end));
-        }
-
-        let inits: Vec<TrackInit> = (0..hand.kept.len())
-            .map(|slot| hand.packer.inits(slot)[segment.inits[slot] as usize].clone())
-            .collect();
-        self.summarise(hand, segment, &inits);
-        let tracks: Vec<(usize, &[Piece], u32)> = (0..hand.kept.len())
-            .map(|slot| {
-                (
-                    hand.kept[slot].slot,
-                    &segment.tracks[slot][..],
-                    inits[slot].timescale,
-                )
-            })
-            .collect();
-        let name = format!("{}-{}.m4s", short(hand.report.id), segment.stem());
-        let layout = self.options.layout;
-        let mut files = std::collections::BTreeMap::new();
-        let groups: Vec<Vec<usize>> = match layout {
-            Layout::Muxed => vec![(0..tracks.len()).collect()],
-            Layout::Cmaf => (0..tracks.len()).map(|slot| vec![slot]).collect(),
-        };
-        for group in groups {
-            let slot = if layout == Layout::Muxed {
-                0
-            } else {
-                hand.kept[group[0]].slot
-            };
-            let folder = folder(layout, slot);
-            let init: Vec<_> = group
-                .iter()
-                .map(|i| (hand.kept[*i].slot, &inits[*i]))
-                .collect();
-            let map = self.init(&folder, &init)?;
-            let tracks: Vec<_> = group.iter().map(|i| tracks[*i]).collect();
-            if tracks.iter().all(|(_, pieces, _)| pieces.is_empty()) {
-                files.insert(
-                    slot,
-                    SegmentFile {
-                        uri: None,
-                        map,
-                        bytes: 0,
-                    },
-                );
-                continue;
-            }
-            let source = |recording: u32| hand.sources.get(&recording).cloned();
-            let body = body(segment, &tracks, layout, shift, &source)?;
-            let bytes = body.len();
-            let init = join(&folder, &map);
-            self.write(join(&folder, &name), body, FileKind::Segment { init })?;
-            files.insert(
-                slot,
-                SegmentFile {
-                    uri: Some(name.clone()),
-                    map,
-                    bytes,
-                },
-            );
-        }
-        let start_ns = ns_from_ticks(segment.start.ticks, segment.start.timescale);
-        self.segments.push(PlacedSegment {
-            start: shift.apply(segment.start),
-            end: shift.apply(segment.end),
-            discontinuity: segment.discontinuity,
-            independent: segment.independent,
-            wall_ns: hand
-                .report
-                .anchor_ns
-                .map(|anchor| anchor.saturating_add(start_ns)),
-            files,
-        });
-        Ok(())
-    }
-
-    fn summarise(&mut self, hand: &InHand, segment: &Segment, inits: &[TrackInit]) {
-        for (index, init) in inits.iter().enumerate() {
-            let slot = hand.kept[index].slot;
-            let summary = self.tracks.entry(slot).or_insert_with(|| TrackSummary {
-                init: init.clone(),
-                codecs: Vec::new(),
-                samples: 0,
-                ticks: 0,
-            });
-            let codec = init
-                .entry
-                .codec_name()
-                .unwrap_or_else(|| init.entry.kind().to_string());
-            if !summary.codecs.contains(&codec) {
-                summary.codecs.push(codec);
-            }
-            for piece in &segment.tracks[index] {
-                summary.samples += piece.samples.len() as u64;
-                summary.ticks += piece
-                    .samples
-                    .iter()
-                    .map(|s| u64::from(s.duration))
-                    .sum::<u64>();
-            }
-        }
-    }
-}
-
-/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time.
-fn decode_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
-    let gaps = segment
-        .tracks
-        .iter()
-        .enumerate()
-        .filter_map(|(slot, pieces)| {
-            let until = hand.decoded_until[slot]?;
-            hand.time(slot, pieces.first()?.decode_time.saturating_sub(until))
-        });
-    gaps.min()
 }
 
 /// The first bytes of a sample.
@@ -503,44 +395,4 @@ fn read_head(
     let mut bytes = vec![0; len];
     source.read_exact_at(&mut bytes, sample.offset)?;
     Ok(bytes.into())
-}
-
-fn describe(event: &Event, kept: Kept, path: Option<String>) -> Warning {
-    let track = kept.track_id;
-    let at = event.at.seconds();
-    let by = event.by.map_or(0, |by| by.ticks);
-    let seconds = event.by.map_or(0.0, Time::seconds);
-    let message = match event.kind {
-        WarningKind::Jump if by < 0 => format!(
-            "track {track}: the recordings' clock jumps back by {} ticks at {at:.3} s of the take: time goes on from the sum of durations",
-            -by
-        ),
-        WarningKind::Jump => format!(
-            "track {track}: the recordings' clock jumps ahead by {by} ticks ({seconds:.3} s) at {at:.3} s of the take: samples were lost there"
-        ),
-        WarningKind::Stall => format!(
-            "track {track}: a sample at {at:.3} s of the take lasts {seconds:.3} s too long: cut short, the rest is a gap"
-        ),
-        WarningKind::ParametersChanged => format!(
-            "track {track}: parameter sets change at {at:.3} s of the take, inside the recording: a new init from there"
-        ),
-        WarningKind::EntryChanged => {
-            format!(
-                "track {track}: another sample entry from {at:.3} s of the take: a new init from there"
-            )
-        }
-        WarningKind::LongGop => format!(
-            "track {track}: no sync sample for {seconds:.3} s at {at:.3} s of the take: cut without one"
-        ),
-        WarningKind::Late => format!(
-            "track {track}: comes too late at {at:.3} s of the take: its samples are in later segments than their times"
-        ),
-        _ => format!("track {track}: at {at:.3} s of the take"),
-    };
-    Warning {
-        kind: event.kind,
-        path,
-        offset: None,
-        message,
-    }
 }

@@ -26,6 +26,9 @@ impl Packer {
         while !self.open.is_empty() {
             self.emit_first();
         }
+        while self.last_inits.is_some() && self.begin_rest() {
+            self.emit_first();
+        }
         for slot in 1..self.slots.len() {
             // Without a segment there is nothing that audio could go to: a take whose video never had a sync sample.
             for placed in std::mem::take(&mut self.slots[slot].queue) {
@@ -34,11 +37,34 @@ impl Packer {
         }
     }
 
+    /// What followers still have behind the last picture: samples that need another init than the last segment has.
+    fn begin_rest(&mut self) -> bool {
+        let timescale = self.slots[0].timescale();
+        let begins = self.slots[1..].iter().filter_map(|slot| {
+            let first = slot.queue.front()?;
+            Some(Time::new(first.pts(), slot.timescale()).floor(timescale))
+        });
+        let Some(start) = begins.min() else {
+            return false;
+        };
+        self.open.push_back(Open {
+            start,
+            number: self.number(start),
+            independent: true,
+            gap_before: false,
+            followers_first: false,
+            stretch: self.stretch,
+            latest: start,
+            samples: Vec::new(),
+        });
+        true
+    }
+
     fn followers_passed(&self, end: Time) -> bool {
         let ahead = Time::new(self.master_at, self.slots[0].timescale());
         self.slots[1..].iter().all(|slot| {
             let timescale = slot.timescale();
-            let latest = slot.clock.held_pts().or(slot.queue.back().map(Placed::pts));
+            let latest = slot.clock.held().or(slot.queue.back()).map(Placed::pts);
             let passed = latest.is_some_and(|pts| Time::new(pts, timescale) >= end);
             slot.finished || passed || ahead.minus(end) > self.options.max_lag
         })
@@ -57,7 +83,9 @@ impl Packer {
             .last_inits
             .clone()
             .unwrap_or_else(|| vec![0; self.slots.len()]);
-        inits[0] = open.samples.first().map_or(0, |first| first.entry);
+        if let Some(first) = open.samples.first() {
+            inits[0] = first.entry;
+        }
 
         let mut start = Time::new(open.start, timescale);
         let mut end = open
@@ -66,13 +94,13 @@ impl Packer {
             .map(Placed::presented_until)
             .max()
             .unwrap_or(open.start);
+        let before_stall = self.before_stall(&open, Time::new(end, timescale));
         let mut tracks = vec![pieces(&open.samples)];
         for slot in 1..self.slots.len() {
-            let samples = self.take_followers(slot, &open, limit, &mut inits);
+            let most = before_stall.as_ref().map(|counts| counts[slot - 1]);
+            let samples = self.take_followers(slot, &open, limit, most, &mut inits);
             let follower_timescale = self.slots[slot].timescale();
-            if let (true, Some(first)) =
-                (open.first_of_stretch && !open.gap_before, samples.first())
-            {
+            if let (true, Some(first)) = (open.followers_first, samples.first()) {
                 let first = Time::new(first.pts(), follower_timescale);
                 if first < start {
                     start = Time::new(first.floor(timescale), timescale);
@@ -83,7 +111,7 @@ impl Packer {
             }
             tracks.push(pieces(&samples));
         }
-        let end = self.close(&open, end).max(start.ticks + 1);
+        let end = self.close(&open, end).max(start.ticks.saturating_add(1));
         self.emitted_until = limit;
         self.push_ready(&open, start, Time::new(end, timescale), inits, tracks);
     }
@@ -98,8 +126,9 @@ impl Packer {
             return next.start;
         }
         let missing = next.stretch != open.stretch;
-        let hole = Time::new(next.start - content_end, timescale);
+        let hole = Time::new(next.start.saturating_sub(content_end), timescale);
         if hole.ticks > 0 && (missing || hole > SHORTEST_HOLE) {
+            next.followers_first = !missing;
             content_end
         } else {
             next.gap_before = missing;
@@ -107,13 +136,42 @@ impl Packer {
         }
     }
 
+    /// If all tracks stall behind a segment whose picture stands until `end` (rule 13): how many samples of each follower
+    /// come before that. Those behind it belong to the next segment although they may come before its first picture.
+    fn before_stall(&self, open: &Open, end: Time) -> Option<Vec<usize>> {
+        let next = self.open.front()?;
+        if !next.gap_before || next.stretch != open.stretch {
+            return None;
+        }
+        let limit = Time::new(next.start, end.timescale);
+        let (mut silent_from, mut silent_until) = (end, limit);
+        let mut counts = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots[1..] {
+            let time = |ticks| Time::new(ticks, slot.timescale());
+            let is_behind = |placed: &Placed| {
+                let pts = time(placed.pts());
+                pts >= limit || (placed.gap_before && pts >= end)
+            };
+            let count = slot.queue.iter().position(is_behind);
+            let count = count.unwrap_or(slot.queue.len());
+            let before = slot.queue.iter().take(count).map(Placed::presented_until);
+            silent_from = silent_from.max(time(before.max().unwrap_or(i64::MIN)));
+            if let Some(behind) = slot.queue.get(count) {
+                silent_until = silent_until.min(time(behind.pts()));
+            }
+            counts.push(count);
+        }
+        (silent_until.minus(silent_from) > SHORTEST_HOLE).then_some(counts)
+    }
+
     /// The samples of a follower that belong to a segment: presented before the next one begins, and decodable with one
-    /// init. Those of behind a hole that would be presented within it are left out.
+    /// init; `most` so many. Those of behind a hole that would be presented within it are left out.
     fn take_followers(
         &mut self,
         slot: usize,
         open: &Open,
         limit: Option<Time>,
+        most: Option<usize>,
         inits: &mut [u32],
     ) -> Vec<Placed> {
         let timescale = self.slots[slot].timescale();
@@ -124,7 +182,8 @@ impl Packer {
             let same_init = taken
                 .first()
                 .is_none_or(|first| first.entry == placed.entry);
-            if !inside || !(same_init || limit.is_none()) {
+            let enough = most.is_some_and(|most| taken.len() >= most);
+            if enough || !inside || !same_init {
                 break;
             }
             self.slots[slot].queue.pop_front();

@@ -2,6 +2,10 @@ use quick_m3u8::{HlsLine, Reader, config::ParsingOptions};
 
 use super::*;
 
+fn media_playlist(entries: &[PlaylistEntry]) -> MediaPlaylist {
+    super::media_playlist(entries, PlaylistKind::Vod)
+}
+
 fn entry(uri: &str, start: i64, end: i64) -> PlaylistEntry {
     PlaylistEntry {
         uri: Some(uri.to_owned()),
@@ -120,4 +124,20 @@ fn dates_of_the_calendar() {
         "2026-11-30T19:47:55.613Z"
     );
     assert_eq!(rfc3339(-1_000_000), "1969-12-31T23:59:59.999Z");
+}
+
+#[test]
+fn a_growing_playlist_only_grows() {
+    let kind = PlaylistKind::Event { target_duration: 8 };
+    let entries: Vec<_> = (0..5)
+        .map(|i| entry("a", i * 360_000, (i + 1) * 360_000))
+        .collect();
+    let mut before = String::new();
+    for count in 1..=entries.len() {
+        let playlist = super::media_playlist(&entries[..count], kind);
+        assert!(playlist.text.starts_with(&before), "{}", playlist.text);
+        assert!(!playlist.text.contains("ENDLIST"));
+        assert_eq!(playlist.target_duration, 8);
+        before = playlist.text;
+    }
 }

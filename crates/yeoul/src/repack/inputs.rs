@@ -1,12 +1,14 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use yeoul_pack::FileInput;
+use glob::MatchOptions;
+use yeoul_pack::{FileInput, Warning, WarningKind};
 
 use super::manifest::FILE_NAME;
+use super::own::files_written;
 
 /// Folders in folders that are followed.
 const MAX_DEPTH: u32 = 32;
@@ -17,9 +19,19 @@ pub(super) struct Group {
     /// Where its output goes within the output folder; empty: right there.
     pub(super) name: String,
     pub(super) files: Vec<Arc<FileInput>>,
+    /// Files whose names the manifest could not hold.
+    nameless: Vec<PathBuf>,
 }
 
 impl Group {
+    /// What is left out before anything is opened.
+    pub(super) fn refused(&self) -> impl Iterator<Item = Warning> {
+        self.nameless.iter().map(|path| {
+            let message = "left out: its path is not UTF-8; rename it";
+            Warning::of(WarningKind::Refused, &path.display().to_string(), message)
+        })
+    }
+
     /// Bytes of its files, as far as they can be told.
     pub(super) fn bytes(&self) -> u64 {
         self.files
@@ -48,8 +60,13 @@ pub(super) fn groups(inputs: &[PathBuf]) -> anyhow::Result<Vec<Group>> {
                 walk(input, &name, 0, &mut folders)?;
                 ensure!(
                     folders.len() > before,
-                    "{}: no recordings in this folder (*.mp4, *.m4v, *.mov, *.m4a)",
-                    input.display()
+                    "{}: {}",
+                    input.display(),
+                    if input.join(FILE_NAME).exists() {
+                        "yeoul wrote this folder (it has a yeoul.json); give the recordings"
+                    } else {
+                        "no recordings in this folder (*.mp4, *.m4v, *.mov, *.m4a)"
+                    }
                 );
             }
             Ok(_) => files.push(input.clone()),
@@ -70,21 +87,71 @@ pub(super) fn groups(inputs: &[PathBuf]) -> anyhow::Result<Vec<Group>> {
             if name.is_empty() { "." } else { name }
         );
     }
+    refuse_reserved(&names)?;
     let mut seen = BTreeSet::new();
     let group = |(name, paths): (String, Vec<PathBuf>)| {
         let fresh = paths
             .into_iter()
             .filter(|path| seen.insert(path.canonicalize().unwrap_or(path.clone())));
+        let (named, nameless): (Vec<_>, Vec<_>) = fresh.partition(|path| path.to_str().is_some());
+        let files = named.into_iter().map(FileInput::new).map(Arc::new);
         Group {
             name,
-            files: fresh.map(|path| Arc::new(FileInput::new(path))).collect(),
+            files: files.collect(),
+            nameless,
         }
     };
     Ok(folders
         .into_iter()
         .map(group)
-        .filter(|group| !group.files.is_empty())
+        .filter(|group| !group.files.is_empty() || !group.nameless.is_empty())
         .collect())
+}
+
+/// Within a broadcast's folder some names are its own.
+fn refuse_reserved(names: &BTreeSet<String>) -> anyhow::Result<()> {
+    let is_reserved = |first: &str| {
+        let numbered = |prefix| {
+            let rest = first.strip_prefix(prefix);
+            rest.is_some_and(|n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        matches!(first, "video" | "audio") || numbered("audio-") || numbered("lane-")
+    };
+    for name in names {
+        let mut above = vec![("", name.as_str())];
+        above.extend(
+            name.match_indices('/')
+                .map(|(at, _)| (&name[..at], &name[at + 1..])),
+        );
+        for (outer, inner) in above {
+            let first = inner.split('/').next().unwrap_or(inner);
+            ensure!(
+                outer == name || !names.contains(outer) || !is_reserved(first),
+                "'{name}': in the output of a broadcast this name is for a track or a lane; repack this folder by itself"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an output folder that an input is in: it would be replaced, and the input with it.
+pub(super) fn refuse_inside(groups: &[Group], output: &Path) -> anyhow::Result<()> {
+    let Ok(output) = output.canonicalize() else {
+        return Ok(());
+    };
+    for file in groups.iter().flat_map(|group| &group.files) {
+        let is_inside = file
+            .path()
+            .canonicalize()
+            .is_ok_and(|path| path.starts_with(&output));
+        ensure!(
+            !is_inside,
+            "{}: is in the output folder {}, which is replaced as a whole; give another folder",
+            file.path().display(),
+            output.display()
+        );
+    }
+    Ok(())
 }
 
 /// A path that is not there may be a pattern.
@@ -93,17 +160,47 @@ fn pattern(input: &Path, error: std::io::Error) -> anyhow::Result<Vec<PathBuf>> 
     let Some(text) = text else {
         return Err(error).with_context(|| format!("{}: cannot be read", input.display()));
     };
-    let found = glob::glob(text).with_context(|| format!("'{text}' is not a pattern"))?;
+    let options = MatchOptions {
+        require_literal_leading_dot: true,
+        ..MatchOptions::new()
+    };
+    let found =
+        glob::glob_with(text, options).with_context(|| format!("'{text}' is not a pattern"))?;
+    let mut outputs = Outputs::default();
     let mut paths = Vec::new();
     for path in found {
         let path = path.with_context(|| format!("'{text}'"))?;
-        if path.is_file() {
+        if path.is_file() && !outputs.have(&path) {
             paths.push(path);
         }
     }
-    ensure!(!paths.is_empty(), "'{text}': no file fits this pattern");
+    ensure!(
+        !paths.is_empty(),
+        "'{text}': no file fits this pattern (what yeoul wrote does not count)"
+    );
     paths.sort();
     Ok(paths)
+}
+
+/// Outputs of yeoul that patterns led into, by their folders.
+#[derive(Default)]
+struct Outputs(BTreeMap<PathBuf, Option<BTreeSet<PathBuf>>>);
+
+impl Outputs {
+    /// Whether yeoul wrote this file.
+    fn have(&mut self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|folder| {
+            let written = self
+                .0
+                .entry(folder.to_owned())
+                .or_insert_with(|| files_written(folder));
+            let inside = path.strip_prefix(folder);
+            written
+                .as_ref()
+                .zip(inside.ok())
+                .is_some_and(|(written, inside)| written.contains(inside))
+        })
+    }
 }
 
 fn folder_name(path: &Path) -> anyhow::Result<String> {
@@ -164,7 +261,8 @@ fn walk(
     Ok(())
 }
 
-fn is_recording(path: &Path) -> bool {
+/// Whether a file is taken for a recording, by its name.
+pub(crate) fn is_recording(path: &Path) -> bool {
     let extension = path
         .extension()
         .and_then(OsStr::to_str)

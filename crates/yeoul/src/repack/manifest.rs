@@ -1,20 +1,21 @@
 //! `yeoul.json`: what was read and what was made of it, for `verify` and for the next run.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use yeoul_pack::{FORMAT_VERSION, Gaps, LaneReport, TakeReport, Warning};
 use yeoul_spans::SpansBuilder;
+use yeoul_spans::sink::digest::Sha256;
 use yeoul_spans::sink::file::{FileOptions, create};
 
 use super::Args;
+use super::relative::Near;
 use super::staging::Staging;
 use super::summary::Broadcast;
-use super::writers::Files;
+use super::writers::{Digests, FileWritten, Files};
 
 /// The manifest's name.
 pub(super) const FILE_NAME: &str = "yeoul.json";
@@ -87,31 +88,22 @@ pub(super) struct WarningJson {
     message: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct FileJson {
-    pub(super) name: String,
-    pub(super) size: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) sha256: Option<String>,
+    name: String,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 /// Writes a broadcast's manifest into its staging folder.
-pub(super) fn write(
-    staging: &Staging,
-    name: &str,
-    args: &Args,
-    report: &LaneReport,
-    files: &Files,
-) -> anyhow::Result<()> {
+pub(super) fn write(staging: &Staging, args: &Args, broadcast: &Broadcast) -> anyhow::Result<()> {
+    let (name, report) = (&*broadcast.name, &broadcast.lane);
     if report.segments == 0 {
         return Ok(());
     }
-    let place = staging.place(name);
-    let near = |path: &str| {
-        super::relative(Path::new(path), &place)
-            .display()
-            .to_string()
-    };
+    let near = Near::new(&staging.place(name));
+    let near = |path: &str| near.name(path);
     let manifest = Manifest {
         format: FORMAT_VERSION,
         layout: Some(args.layout.name()),
@@ -123,13 +115,13 @@ pub(super) fn write(
         target: Some(format!("{}/{}", args.segment.ticks, args.segment.timescale)),
         playlists: report.playlists.clone(),
         tracks: tracks(report),
-        takes: takes(report, args.digest, &near)?,
+        takes: takes(broadcast, &near),
         warnings: report
             .warnings
             .iter()
             .map(|warning| warning_json(warning, &near))
             .collect(),
-        files: file_list(files),
+        files: file_list(&broadcast.files),
         broadcasts: Vec::new(),
     };
     save(&staging.folder(name), &manifest, args.fsync)
@@ -183,37 +175,6 @@ fn save(folder: &Path, value: &impl Serialize, fsync: bool) -> anyhow::Result<()
     Ok(())
 }
 
-/// Every file that manifests below `output` say yeoul wrote, the manifests included; `None` without a readable manifest.
-pub(super) fn files_written(output: &Path) -> Option<BTreeSet<PathBuf>> {
-    #[derive(Deserialize)]
-    struct Written {
-        #[serde(default)]
-        files: Vec<FileJson>,
-        #[serde(default)]
-        broadcasts: Vec<String>,
-    }
-    let mut out = BTreeSet::new();
-    let mut folders = vec![PathBuf::new()];
-    let mut first = true;
-    while let Some(folder) = folders.pop() {
-        let text = fs::read(output.join(&folder).join(FILE_NAME)).ok();
-        let written = text.and_then(|text| serde_json::from_slice::<Written>(&text).ok());
-        let Some(written) = written else {
-            if first {
-                return None;
-            }
-            continue;
-        };
-        out.insert(folder.join(FILE_NAME));
-        out.extend(written.files.iter().map(|file| folder.join(&file.name)));
-        if first {
-            folders.extend(written.broadcasts.iter().map(PathBuf::from));
-        }
-        first = false;
-    }
-    Some(out)
-}
-
 pub(super) fn tracks(report: &LaneReport) -> Vec<TrackJson> {
     let json = |track: &yeoul_pack::TrackReport| TrackJson {
         slot: track.slot,
@@ -232,60 +193,35 @@ pub(super) fn tracks(report: &LaneReport) -> Vec<TrackJson> {
     report.tracks.iter().map(json).collect()
 }
 
-fn takes(
-    report: &LaneReport,
-    digest: bool,
-    near: &dyn Fn(&str) -> String,
-) -> anyhow::Result<Vec<TakeJson>> {
-    report
-        .takes
-        .iter()
-        .map(|take| take_json(take, digest, near))
+fn takes(broadcast: &Broadcast, near: &dyn Fn(&str) -> String) -> Vec<TakeJson> {
+    let takes = broadcast.lane.takes.iter();
+    takes
+        .map(|take| take_json(take, &broadcast.digests, near))
         .collect()
 }
 
-fn take_json(
-    take: &TakeReport,
-    digest: bool,
-    near: &dyn Fn(&str) -> String,
-) -> anyhow::Result<TakeJson> {
-    let mut recordings = Vec::with_capacity(take.recordings.len());
-    for recording in &take.recordings {
-        let kept = |track: &yeoul_pack::TrackKept| KeptJson {
-            slot: track.slot,
-            track_id: track.track_id,
-            samples: track.samples,
-            kept: track.kept(),
-        };
-        recordings.push(RecordingJson {
-            path: near(&recording.name),
-            number: recording.number,
-            dts_ns: recording.dts_ns.to_string(),
-            ntp_ns: recording.ntp_ns.map(|ntp| ntp.to_string()),
-            size: recording.size,
-            used: recording.used,
-            sha256: if digest {
-                Some(file_digest(Path::new(&recording.name))?)
-            } else {
-                None
-            },
-            tracks: recording.tracks.iter().map(kept).collect(),
-        });
-    }
-    let anchor_ns = take.anchor_ns.map(|anchor| anchor.to_string());
-    Ok(TakeJson {
+fn take_json(take: &TakeReport, digests: &Digests, near: &dyn Fn(&str) -> String) -> TakeJson {
+    let kept = |track: &yeoul_pack::TrackKept| KeptJson {
+        slot: track.slot,
+        track_id: track.track_id,
+        samples: track.samples,
+        kept: track.kept(),
+    };
+    let recording = |recording: &yeoul_pack::RecordingReport| RecordingJson {
+        path: near(&recording.name),
+        number: recording.number,
+        dts_ns: recording.dts_ns.to_string(),
+        ntp_ns: recording.ntp_ns.map(|ntp| ntp.to_string()),
+        size: recording.size,
+        used: recording.used,
+        sha256: digests.get(&recording.name).map(Sha256::to_string),
+        tracks: recording.tracks.iter().map(kept).collect(),
+    };
+    TakeJson {
         id: take.id.to_string(),
-        anchor_ns,
-        recordings,
-    })
-}
-
-fn file_digest(path: &Path) -> anyhow::Result<String> {
-    let file = yeoul_spans::SealedFile::open(path)?;
-    let source: std::sync::Arc<dyn yeoul_spans::Source> = std::sync::Arc::new(file);
-    let mut body = SpansBuilder::new();
-    body.range(&source, 0, source.len())?;
-    Ok(yeoul_spans::sink::digest::sha256(&body.build()?)?.to_string())
+        anchor_ns: take.anchor_ns.map(|anchor| anchor.to_string()),
+        recordings: take.recordings.iter().map(recording).collect(),
+    }
 }
 
 pub(super) fn warning_json(warning: &Warning, near: &dyn Fn(&str) -> String) -> WarningJson {
@@ -298,7 +234,7 @@ pub(super) fn warning_json(warning: &Warning, near: &dyn Fn(&str) -> String) -> 
 }
 
 pub(super) fn file_list(files: &Files) -> Vec<FileJson> {
-    let json = |(name, file): (&String, &super::writers::FileWritten)| FileJson {
+    let json = |(name, file): (&String, &FileWritten)| FileJson {
         name: name.clone(),
         size: file.written.bytes,
         sha256: file.digest.map(|digest| digest.to_string()),

@@ -9,115 +9,210 @@
 
 mod args;
 mod inputs;
+mod interrupt;
 mod manifest;
+mod offsets;
+mod own;
 mod progress;
+mod relative;
 mod staging;
 mod summary;
 mod writers;
 
 pub use args::Args;
+pub(crate) use inputs::is_recording;
+pub use interrupt::Interrupt;
 
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use yeoul_pack::{
-    Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, Take, Warning, WarningKind,
+    Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, RecordingError, Take, Warning,
+    WarningKind,
 };
+use yeoul_spans::SpansBuilder;
+use yeoul_spans::sink::digest::sha256;
 
 use self::inputs::Group;
+use self::offsets::Offsets;
 use self::progress::Progress;
 use self::staging::Staging;
 use self::summary::{Broadcast, Outcome};
-use self::writers::{WriterError, Writers};
+use self::writers::{Digests, WriterError, Writers};
 
 /// Runs `yeoul repack`. Exit code 0: done, though warnings may say what was left out.
 ///
 /// # Errors
 /// Nothing can be used, an input changed meanwhile, or the output cannot be written; then the output is as it was.
 pub fn command(args: Args) -> anyhow::Result<ExitCode> {
+    let interrupt = Interrupt::watch().context("signals")?;
+    run(&args, &interrupt).inspect_err(|_| interrupt.die())
+}
+
+fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return crate::watch::run(&args.watch_options()?, interrupt);
+    }
     let began = Instant::now();
     let groups = inputs::groups(&args.inputs)?;
+    inputs::refuse_inside(&groups, &args.output)?;
     let staging = Staging::new(&args.output)?;
     let sizes: u64 = groups.iter().map(Group::bytes).sum();
     let progress = Progress::new(sizes, args.quiet);
-    let mut outcome = Outcome::new(&args);
+    let mut run = Run {
+        args,
+        interrupt,
+        staging: &staging,
+        progress: &progress,
+        offsets: Offsets::new(&args.offsets, groups.len() > 1),
+        outcome: Outcome::default(),
+    };
     for group in &groups {
-        repack_group(&args, group, &staging, &progress, &mut outcome)?;
+        run.group(group)?;
     }
+    run.offsets.check()?;
+    let mut outcome = run.outcome;
     progress.finish();
-    let usable = outcome
-        .broadcasts
-        .iter()
-        .any(|broadcast| broadcast.lane.segments > 0);
-    if !usable {
-        for warning in outcome
-            .broadcasts
-            .iter()
-            .flat_map(|broadcast| &broadcast.lane.warnings)
-        {
-            eprintln!("warning: {warning}");
-        }
+    if outcome.segments() == 0 {
+        outcome.print_warnings();
         bail!("nothing to repack: none of the inputs has samples that can be kept");
     }
     manifest::write_index(&staging, &outcome.broadcasts, args.fsync)?;
     outcome.packed = began.elapsed();
-    staging.publish(args.fsync)?;
+    interrupt.check()?;
+    let left = staging.publish(args.fsync)?;
     outcome.elapsed = began.elapsed();
-    outcome.print(&args)?;
+    if let Some(left) = left {
+        crate::say(&format!(
+            "warning: {}: the old output, which cannot be removed",
+            left.display()
+        ));
+    }
+    outcome.print(args).with_context(|| {
+        format!(
+            "the output is in its place ({}), but what was done cannot be printed",
+            args.output.display()
+        )
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Packs one broadcast: a lane for takes that follow one another, and one more for each set that ran beside it.
-fn repack_group(
-    args: &Args,
-    group: &Group,
-    staging: &Staging,
-    progress: &Progress,
-    outcome: &mut Outcome,
-) -> anyhow::Result<()> {
-    let options = args.options();
-    let inputs = group
-        .files
-        .iter()
-        .map(|file| Arc::clone(file) as Arc<dyn Input>);
-    let began = Instant::now();
-    let mut catalogue = Catalogue::read(inputs, &options.limits)?;
-    outcome.catalogued += began.elapsed();
-    apply_offsets(args, &mut catalogue)?;
-    let mut warnings = std::mem::take(&mut catalogue.warnings);
-    for error in &catalogue.refused {
-        let message = error.to_string();
-        let path = group
+struct Run<'a> {
+    args: &'a Args,
+    interrupt: &'a Interrupt,
+    staging: &'a Staging,
+    progress: &'a Progress,
+    offsets: Offsets<'a>,
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    /// Packs one broadcast: a lane for takes that follow one another, and one more for each set that ran beside it.
+    fn group(&mut self, group: &Group) -> anyhow::Result<()> {
+        let options = self.args.options();
+        let inputs = group
             .files
             .iter()
-            .map(|file| file.name())
-            .find(|name| message.starts_with(*name));
-        let message = path
-            .and_then(|path| message.strip_prefix(path))
-            .map_or(message.as_str(), |rest| rest.trim_start_matches(": "));
-        warnings.push(Warning {
-            kind: WarningKind::Refused,
-            path: path.map(str::to_owned),
-            offset: None,
-            message: format!("left out: {message}"),
-        });
+            .map(|file| Arc::clone(file) as Arc<dyn Input>);
+        let began = Instant::now();
+        let mut catalogue = Catalogue::read(inputs, &options.limits)?;
+        self.outcome.catalogued += began.elapsed();
+        self.offsets.apply(&mut catalogue)?;
+        let mut warnings = std::mem::take(&mut catalogue.warnings);
+        warnings.extend(group.refused());
+        warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
+        let indexed = indexed(&catalogue);
+        let mut takes = catalogue.takes;
+        for lane in 1.. {
+            let name = lane_name(&group.name, lane);
+            let mut broadcast = self.lane(takes, &options, &indexed, name)?;
+            takes = std::mem::take(&mut broadcast.lane.beside);
+            warnings.append(&mut broadcast.lane.warnings);
+            broadcast.lane.warnings = std::mem::take(&mut warnings);
+            let place = self.staging.place(&broadcast.name);
+            manifest::write(self.staging, self.args, &broadcast)
+                .with_context(|| format!("{}: the manifest", place.display()))?;
+            self.outcome.broadcasts.push(broadcast);
+            if takes.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
-    let mut takes = catalogue.takes;
-    for lane in 1.. {
-        let name = lane_name(&group.name, lane);
-        let mut report = pack(args, takes, &options, staging, &name, progress, outcome)?;
-        takes = std::mem::take(&mut report.beside);
-        warnings.append(&mut report.warnings);
-        report.warnings = std::mem::take(&mut warnings);
-        outcome.broadcasts.push(Broadcast { name, lane: report });
-        if takes.is_empty() {
-            break;
+
+    fn lane(
+        &mut self,
+        takes: Vec<Take>,
+        options: &PackOptions,
+        indexed: &Indexed,
+        name: String,
+    ) -> anyhow::Result<Broadcast> {
+        let folder = self.staging.folder(&name);
+        let mut sink = Sink {
+            writers: Writers::new(folder, self.args, self.interrupt),
+            progress: self.progress,
+        };
+        let packed = yeoul_pack::pack_lane(takes, options, &mut sink);
+        let files = sink.writers.finish();
+        let (lane, files) = (packed?, files?);
+        self.outcome.add(&files);
+        let digests = if self.args.digest {
+            digests(indexed, &lane, self.interrupt)?
+        } else {
+            Digests::new()
+        };
+        Ok(Broadcast {
+            name,
+            lane,
+            files,
+            digests,
+        })
+    }
+}
+
+/// Inputs by name, and whether each still grew when it was looked at.
+type Indexed = BTreeMap<String, (Arc<dyn Input>, bool)>;
+
+fn indexed(catalogue: &Catalogue) -> Indexed {
+    let all = catalogue.takes.iter().flat_map(|take| &take.recordings);
+    all.map(|found| {
+        let name = found.input.name().to_owned();
+        (name, (Arc::clone(&found.input), !found.recording.closed))
+    })
+    .collect()
+}
+
+/// SHA-256 of each recording: of the bytes that were there when it was indexed.
+fn digests(indexed: &Indexed, lane: &LaneReport, interrupt: &Interrupt) -> anyhow::Result<Digests> {
+    let mut digests = Digests::new();
+    for recording in lane.takes.iter().flat_map(|take| &take.recordings) {
+        interrupt.check()?;
+        if let Some((input, growing)) = indexed.get(&recording.name) {
+            let source = input.open(*growing)?;
+            let mut body = SpansBuilder::new();
+            body.range(&source, 0, recording.size)?;
+            digests.insert(recording.name.clone(), sha256(&body.build()?)?);
         }
     }
-    Ok(())
+    Ok(digests)
+}
+
+/// A recording that cannot be used costs itself only.
+fn refused(group: &Group, error: &RecordingError) -> Warning {
+    let message = error.to_string();
+    let names = group.files.iter().map(|file| file.name());
+    let named = names
+        .filter_map(|name| Some((name, message.strip_prefix(name)?.strip_prefix(": ")?)))
+        .max_by_key(|(name, _)| name.len());
+    Warning {
+        kind: WarningKind::Refused,
+        path: named.map(|(name, _)| name.to_owned()),
+        offset: None,
+        message: format!("left out: {}", named.map_or(&*message, |(_, why)| why)),
+    }
 }
 
 fn lane_name(group: &str, lane: u32) -> String {
@@ -126,30 +221,6 @@ fn lane_name(group: &str, lane: u32) -> String {
         ("", lane) => format!("lane-{lane}"),
         (group, lane) => format!("{group}/lane-{lane}"),
     }
-}
-
-fn pack(
-    args: &Args,
-    takes: Vec<Take>,
-    options: &PackOptions,
-    staging: &Staging,
-    name: &str,
-    progress: &Progress,
-    outcome: &mut Outcome,
-) -> anyhow::Result<LaneReport> {
-    let folder = staging.folder(name);
-    let mut sink = Sink {
-        writers: Writers::new(folder, args),
-        progress,
-    };
-    let packed = yeoul_pack::pack_lane(takes, options, &mut sink);
-    let files = sink.writers.finish();
-    let report = packed?;
-    let files = files?;
-    outcome.add(&files);
-    manifest::write(staging, name, args, &report, &files)
-        .with_context(|| format!("{}: the manifest", staging.folder(name).display()))?;
-    Ok(report)
 }
 
 struct Sink<'a> {
@@ -167,76 +238,4 @@ impl Output for Sink<'_> {
     fn advanced(&mut self, bytes: u64) {
         self.progress.advance(bytes);
     }
-}
-
-/// `--offset TAKE=SECONDS`: TAKE is its number in order of time, from 1, or the beginning of its id.
-fn apply_offsets(args: &Args, catalogue: &mut Catalogue) -> anyhow::Result<()> {
-    let mut moves = Vec::new();
-    for offset in &args.offsets {
-        let ids: Vec<String> = catalogue
-            .takes
-            .iter()
-            .map(|take| take.id.to_string())
-            .collect();
-        let by_number = offset
-            .take
-            .parse::<usize>()
-            .ok()
-            .filter(|n| *n > 0 && offset.take.len() <= 5);
-        let fitting: Vec<usize> = match by_number {
-            Some(number) => (number - 1..number)
-                .filter(|index| *index < ids.len())
-                .collect(),
-            None => (0..ids.len())
-                .filter(|index| ids[*index].starts_with(&offset.take))
-                .collect(),
-        };
-        let takes = ids
-            .iter()
-            .map(|id| &id[..12])
-            .collect::<Vec<_>>()
-            .join(", ");
-        ensure!(
-            !fitting.is_empty(),
-            "--offset {}: no such take; there are: {takes}",
-            offset.take
-        );
-        ensure!(
-            fitting.len() == 1,
-            "--offset {}: more than one take fits: {takes}",
-            offset.take
-        );
-        let take = &catalogue.takes[fitting[0]];
-        ensure!(
-            take.anchor_ns.is_some(),
-            "--offset {}: the take has no wall clock that could be corrected",
-            offset.take
-        );
-        moves.push((fitting[0], offset.ns));
-    }
-    for (take, by_ns) in moves {
-        catalogue.shift(take, by_ns);
-    }
-    catalogue.sort();
-    Ok(())
-}
-
-/// A path as it is best named from `from`: relative where both have a common root, else absolute.
-fn relative(path: &Path, from: &Path) -> std::path::PathBuf {
-    let (Ok(path), Ok(from)) = (std::path::absolute(path), std::path::absolute(from)) else {
-        return path.to_owned();
-    };
-    let common = path
-        .components()
-        .zip(from.components())
-        .take_while(|(a, b)| a == b)
-        .count();
-    if common <= 1 {
-        return path;
-    }
-    let up = from
-        .components()
-        .skip(common)
-        .map(|_| std::path::Component::ParentDir);
-    up.chain(path.components().skip(common)).collect()
 }

@@ -28,3 +28,9 @@ impl Progress {
         self.0.finish_and_clear();
     }
 }
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -6,15 +6,19 @@ use yeoul_pack::{LaneReport, TakeReport};
 
 use super::Args;
 use super::manifest;
-use super::writers::Files;
+use super::writers::{Digests, Files};
 
 /// One folder of the output.
 pub(super) struct Broadcast {
     pub(super) name: String,
     pub(super) lane: LaneReport,
+    pub(super) files: Files,
+    /// Empty unless asked for.
+    pub(super) digests: Digests,
 }
 
 /// What a run did.
+#[derive(Default)]
 pub(super) struct Outcome {
     pub(super) broadcasts: Vec<Broadcast>,
     pub(super) catalogued: Duration,
@@ -25,15 +29,9 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(_: &Args) -> Self {
-        Self {
-            broadcasts: Vec::new(),
-            catalogued: Duration::ZERO,
-            packed: Duration::ZERO,
-            elapsed: Duration::ZERO,
-            by_kernel: 0,
-            by_user: 0,
-        }
+    pub(super) fn segments(&self) -> usize {
+        let lanes = self.broadcasts.iter().map(|broadcast| &broadcast.lane);
+        lanes.map(|lane| lane.segments).sum()
     }
 
     pub(super) fn add(&mut self, files: &Files) {
@@ -50,11 +48,7 @@ impl Outcome {
                 serde_json::to_string_pretty(&self.json(args)).map_err(std::io::Error::other)?;
             return writeln!(std::io::stdout(), "{text}");
         }
-        for broadcast in &self.broadcasts {
-            for warning in &broadcast.lane.warnings {
-                writeln!(std::io::stderr(), "warning: {warning}")?;
-            }
-        }
+        self.print_warnings();
         if args.quiet {
             return Ok(());
         }
@@ -70,6 +64,14 @@ impl Outcome {
             self.elapsed.as_secs_f64()
         ));
         std::io::stdout().write_all(text.as_bytes())
+    }
+
+    pub(super) fn print_warnings(&self) {
+        for broadcast in &self.broadcasts {
+            for warning in &broadcast.lane.warnings {
+                crate::say(&format!("warning: {warning}"));
+            }
+        }
     }
 
     fn describe(&self, args: &Args, broadcast: &Broadcast, text: &mut String) {
@@ -166,23 +168,29 @@ fn broadcast_json(args: &Args, broadcast: &Broadcast) -> Value {
         .iter()
         .map(|w| manifest::warning_json(w, &as_it_is))
         .collect();
-    json!({
+    let is_there = lane.segments > 0;
+    let place = |name| is_there.then(|| folder.join(name).display().to_string());
+    let mut json = json!({
         "name": broadcast.name,
-        "playlist": folder.join("index.m3u8").display().to_string(),
-        "manifest": folder.join(manifest::FILE_NAME).display().to_string(),
+        "playlist": place("index.m3u8"),
+        "manifest": place(manifest::FILE_NAME),
         "tracks": manifest::tracks(lane),
-        "takes": lane.takes.iter().map(take_json).collect::<Vec<_>>(),
+        "takes": lane.takes.iter().map(|take| take_json(take, &broadcast.digests)).collect::<Vec<_>>(),
         "inits": lane.inits,
         "segments": lane.segments,
         "seconds": lane.duration.map(yeoul_pack::Time::seconds),
         "bytes": lane.bytes,
         "warnings": warnings,
-    })
+    });
+    if args.digest {
+        json["files"] = json!(manifest::file_list(&broadcast.files));
+    }
+    json
 }
 
-fn take_json(take: &TakeReport) -> Value {
+fn take_json(take: &TakeReport, digests: &Digests) -> Value {
     let recordings = take.recordings.iter().map(|recording| {
-        json!({
+        let mut json = json!({
             "path": recording.name,
             "number": recording.number,
             "size": recording.size,
@@ -194,7 +202,11 @@ fn take_json(take: &TakeReport) -> Value {
                 "samples": track.samples,
                 "kept": track.kept(),
             })).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(digest) = digests.get(&recording.name) {
+            json["sha256"] = digest.to_string().into();
+        }
+        json
     });
     let boundaries = take.boundaries.iter().map(|boundary| {
         json!({

@@ -10,6 +10,7 @@ use yeoul_spans::sink::digest::{Sha256, sha256};
 use yeoul_spans::sink::file::{FileOptions, Written, create};
 
 use super::Args;
+use super::interrupt::{Interrupt, Interrupted};
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -22,12 +23,17 @@ pub(super) enum WriterError {
         #[source]
         error: std::io::Error,
     },
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     #[error("another file could not be written")]
     Stopped,
 }
 
 /// What was written: by name, so that the order in which writers end does not matter.
 pub(super) type Files = BTreeMap<String, FileWritten>;
+
+/// SHA-256 of recordings, by name.
+pub(super) type Digests = BTreeMap<String, Sha256>;
 
 #[derive(Debug, Clone)]
 pub(super) struct FileWritten {
@@ -42,6 +48,7 @@ pub(super) struct Writers {
     queue: Option<SyncSender<OutputFile>>,
     threads: Vec<JoinHandle<()>>,
     state: Arc<Mutex<State>>,
+    interrupt: Interrupt,
 }
 
 #[derive(Default)]
@@ -51,7 +58,7 @@ struct State {
 }
 
 impl Writers {
-    pub(super) fn new(folder: PathBuf, args: &Args) -> Self {
+    pub(super) fn new(folder: PathBuf, args: &Args, interrupt: &Interrupt) -> Self {
         let jobs = args.jobs.get();
         let (sender, receiver) = sync_channel::<OutputFile>(jobs);
         let receiver = Arc::new(Mutex::new(receiver));
@@ -74,6 +81,7 @@ impl Writers {
             queue: Some(sender),
             threads,
             state,
+            interrupt: interrupt.clone(),
         }
     }
 
@@ -82,6 +90,7 @@ impl Writers {
         if let Some(error) = lock(&self.state).error.take() {
             return Err(error);
         }
+        self.interrupt.check()?;
         let path = self.folder.join(&file.name);
         if let Some(parent) = path.parent().filter(|parent| !self.made.contains(*parent)) {
             std::fs::create_dir_all(parent).map_err(|error| WriterError::Folder {

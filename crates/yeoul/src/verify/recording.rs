@@ -16,18 +16,51 @@ pub(super) struct Recording {
     pub(super) input: Input<'static>,
     pub(super) movie: Movie,
     after_moov: u64,
+    /// Where its data ends: before the zeros that a power cut left at the end of a recording that was never closed.
+    data_end: u64,
 }
+
+/// So many zeros at the end, a sector, are no payload.
+const ZERO_TAIL: u64 = 512;
 
 impl Recording {
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let input = Input::open(path).map_err(|e| Fault::new(0, format!("cannot open: {e}")))?;
         let (movie, moov) = Movie::find(&input)?;
+        let never_closed = movie.fragmented && movie.duration == 0;
+        let data_end = if never_closed {
+            data_end(&input, moov.end)?
+        } else {
+            input.len()
+        };
         Ok(Self {
             input,
             movie,
             after_moov: moov.end,
+            data_end,
         })
     }
+}
+
+/// The end of a file without the zeros that it ends in, if these are a sector or more.
+fn data_end(input: &Input<'_>, floor: u64) -> Result<u64, Fault> {
+    let mut block = [0; 4096];
+    let mut end = input.len();
+    while end > floor {
+        let start = end.saturating_sub(4096).max(floor);
+        let bytes = &mut block[..usize::try_from(end - start).unwrap_or(4096)];
+        input.read_at(start, bytes)?;
+        if let Some(zeros) = bytes.iter().rev().position(|byte| *byte != 0) {
+            end -= super::input::to_u64(zeros);
+            break;
+        }
+        end = start;
+    }
+    Ok(if input.len() - end >= ZERO_TAIL {
+        end
+    } else {
+        input.len()
+    })
 }
 
 /// The samples of one track in file order. Ends at the end of the file, or where it is torn.
@@ -99,7 +132,9 @@ impl TrackSamples {
             if head.kind == *b"moof" {
                 for traf in read_moof(input, &head, &recording.movie)? {
                     if traf.track_id == self.track_id {
-                        self.ready.extend(traf.samples);
+                        let there = |s: &Sample| s.offset + u64::from(s.size) <= recording.data_end;
+                        self.ready
+                            .extend(traf.samples.into_iter().take_while(there));
                     }
                 }
                 if self.ready.iter().any(|s| s.offset < head.end) {
