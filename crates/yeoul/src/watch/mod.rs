@@ -114,11 +114,11 @@ pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode>
     let awaited = Arc::clone(&options.headers_awaited);
     let watcher = watch(&options.folder, awaited, changes.clone());
     if let Err(error) = &watcher {
-        eprintln!(
+        crate::say(&format!(
             "warning: {}: no events of this folder ({error:#}); it is looked at every {} s",
             options.folder.display(),
             options.rescan.as_secs()
-        );
+        ));
     }
     let _socket = socket(&options.output, changes)?;
     std::thread::scope(|scope| -> anyhow::Result<ExitCode> {
@@ -212,7 +212,10 @@ fn socket(output: &Path, changes: SyncSender<Change>) -> anyhow::Result<Option<S
     let socket = match std::os::unix::net::UnixDatagram::bind(&path) {
         Ok(socket) => socket,
         Err(error) => {
-            eprintln!("warning: {}: no `yeoul notify` ({error})", path.display());
+            crate::say(&format!(
+                "warning: {}: no `yeoul notify` ({error})",
+                path.display()
+            ));
             return Ok(None);
         }
     };
@@ -265,10 +268,10 @@ pub fn notify_command(args: &NotifyArgs) -> anyhow::Result<ExitCode> {
     let socket = std::os::unix::net::UnixDatagram::unbound()?;
     let to = args.output.join(SOCKET);
     if let Err(error) = socket.send_to(file.as_os_str().as_bytes(), &to) {
-        eprintln!(
+        crate::say(&format!(
             "warning: {}: no watch is told ({error}); its next look finds the recording",
             to.display()
-        );
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
