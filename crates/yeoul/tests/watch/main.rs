@@ -27,7 +27,7 @@ struct Watch {
 impl Watch {
     fn start(input: &Path, output: &Path, more: &[&str]) -> Self {
         let mut child = yeoul()
-            .args(["repack", "--watch", "--json", "--rescan", "1s"])
+            .args(["repack", "--watch", "--json"])
             .args(more)
             .arg(input)
             .arg("-o")
@@ -352,4 +352,34 @@ fn a_recording_that_is_rewritten_or_broken_costs_itself_only() {
         "{}",
         String::from_utf8_lossy(&verified.stdout)
     );
+}
+
+#[test]
+fn a_signal_ends_a_watch_at_once_and_leaves_no_socket() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    std::fs::create_dir(&live).unwrap();
+    let scenario = yeoul_testkit::presets::simple(2, 12);
+    Recorder::new(scenario, Folder::new(&live).unwrap())
+        .unwrap()
+        .record()
+        .unwrap();
+    // A look at everything comes in an hour only: it is the signal that must wake the watch.
+    let mut watch = Watch::start(&live, &output, &["--rescan", "3600s"]);
+    watch.packed();
+    assert!(output.join(".yeoul.sock").exists());
+    let id = watch.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let status = watch.child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(15)
+    );
+    assert!(!output.join(".yeoul.sock").exists());
 }
