@@ -1,5 +1,6 @@
-// What hls.js, mediabunny or Chromium cannot do with these outputs, or yeoul does not do yet, and why. Each is looked for in the way that is
-// written here: a check that fails otherwise fails, and so does one that passes, since its limit is gone then.
+// What hls.js, mediabunny or Chromium cannot do with these outputs, or yeoul does not do yet, and why. Each is looked
+// for in the way that is written here: a check that fails otherwise fails, and so does one that passes, since its limit
+// is gone then.
 
 const LIMITS = [
   {

@@ -16,7 +16,7 @@ for (const name of ["loadedmetadata", "loadeddata", "canplay", "timeupdate", "se
 }
 
 /** Resolves when `done()` is true after some event; the deadline's error says where the player was. */
-function until(what, done, seconds = 40) {
+function until(what, done, seconds = 90) {
   return new Promise((resolve, reject) => {
     const finish = (settle, value) => {
       clearTimeout(deadline);
