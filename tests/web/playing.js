@@ -5,9 +5,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { known, within } from "./limits.js";
 
-// Sound alone can be played as fast as a browser will; pictures as fast as two slow cores decode them.
-const FAST = 16;
-const PICTURES = 2;
+// Two slow cores decode pictures no faster, and hls.js takes it for a stall when a start is slow for the rate.
+const RATE = 2;
 // A player finds out at most this long before a hole that it cannot go on, and says so.
 const AHEAD = 1;
 const AT_A_HOLE = ["bufferStalledError", "bufferSeekOverHole", "bufferNudgeOnStall"];
@@ -223,7 +222,6 @@ async function frames({ kind, playlists }, places, ask) {
 
 /** Playing gets to the end of each run, and at the last one to the end of all. With closed gaps, in one go. */
 async function play({ gaps, layout }, stretches, places, ask) {
-  const rate = places.some(({ pictures }) => pictures) ? PICTURES : FAST;
   const parts = gaps === "close" ? [[places[0], places.at(-1)]] : places.map((place) => [place, place]);
   // Where hls.js put separate audio earlier than its playlist has it, it does not always see that the end is there, and
   // takes it for a hole.
@@ -232,13 +230,13 @@ async function play({ gaps, layout }, stretches, places, ask) {
   for (const [first, last] of parts) {
     const ends = sure && last === places.at(-1);
     const end = ends ? Infinity : last.all[1] - 2 * last.frame;
-    const { at, ended, errors, corrupted } = await ask("play", first.all[0], end, rate);
+    const { at, ended, errors, corrupted } = await ask("play", first.all[0], end, RATE);
     if (ends) assert.ok(ended, `run ${last.run}: stopped at ${at}`);
     assert.equal(corrupted, 0, "corrupted pictures");
     // A take's tracks do not end together: where one of them is not there, there is a hole for a player.
     const lacking = holes(places).filter(({ before, next }) => next.all[0] - before.all[1] > before.frame);
     const unseen = sure ? [] : [{ before: places.at(-1), next: places.at(-1) }];
-    const wrong = errors.filter((error) => ![...lacking, ...unseen].some(({ before, next }) => atHole(error, before.all[1], Math.max(before.all[1], next.all[0]), rate)));
+    const wrong = errors.filter((error) => ![...lacking, ...unseen].some(({ before, next }) => atHole(error, before.all[1], Math.max(before.all[1], next.all[0]), RATE)));
     assert.deepEqual(wrong, [], `run ${last.run}: errors`);
     for (const { details } of errors) said.set(details, (said.get(details) ?? 0) + 1);
   }
