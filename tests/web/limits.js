@@ -30,13 +30,6 @@ const LIMITS = [
     reason:
       "the sound ends 67 ms before the pictures, which go on in the next take without a hole: MSE takes the jump of the sound for a discontinuity of both and drops pictures up to the next keyframe, until hls.js fetches the segment again (cmaf has a SourceBuffer a track)",
   })),
-  {
-    check: "times",
-    of: /^reconnects (muxed|cmaf) close/,
-    says: /^run 1 is listed to 7\.264/,
-    reason:
-      "yeoul closes up to where the take's first file begins; its first kept sample is 43 ms later, so the segment before lasts that much too long",
-  },
 ];
 
 /** Whether a limit is known for a check of a case. */
