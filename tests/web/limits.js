@@ -6,9 +6,9 @@ const LIMITS = [
   {
     check: "load",
     of: /^av1-empty-files muxed/,
-    says: /bufferAppendError/,
+    says: /errors of hls\.js[^]*bufferAppendNoProgress/,
     reason:
-      "the second take has no picture, so its init has one track less; MSE takes an init with other tracks than the first one's never",
+      "the second take has no picture: what MSE has buffered is what both tracks have, so its sound makes no progress (no fatal error; players without MSE play it)",
   },
   {
     check: "load",
