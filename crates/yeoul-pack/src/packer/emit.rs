@@ -14,6 +14,9 @@ impl Packer {
     /// Lets go of the segments that nothing can be added to.
     pub(super) fn emit_ready(&mut self) {
         while let Some(next) = self.open.get(1) {
+            if !next.settled && self.open.len() == 2 {
+                break;
+            }
             let end = Time::new(next.start, self.slots[0].timescale());
             if !self.followers_passed(end) {
                 break;
