@@ -187,14 +187,9 @@ impl Catalogue {
                     .push(Warning::of(WarningKind::MissingNumber, name, message));
             }
         }
-        let anchored = kept
-            .iter()
-            .find(|recording| recording.number > 0)
-            .or(kept.first());
-        let anchor_ns = anchored.and_then(|r| r.ntp_ns.map(|ntp| ntp.saturating_sub(r.dts_ns)));
         Ok(Take {
             id,
-            anchor_ns,
+            anchor_ns: anchor(&kept),
             recordings: kept,
         })
     }
@@ -226,6 +221,16 @@ impl Catalogue {
     }
 }
 
+/// Wall clock less the take's clock (rule 2): by the lowest recording after the first if it is there, else by the first,
+/// whose wall clock MediaMTX takes half a second late.
+pub fn anchor(recordings: &[TakeRecording]) -> Option<i64> {
+    let after_first = recordings.iter().find(|recording| recording.number > 0);
+    let anchored = after_first.or(recordings.first())?;
+    anchored
+        .ntp_ns
+        .map(|ntp| ntp.saturating_sub(anchored.dts_ns))
+}
+
 /// The first twelve hex digits of a take's id: how files and messages name it.
 pub(crate) fn short(id: TakeId) -> String {
     id.to_string()[..12].to_owned()
@@ -236,6 +241,16 @@ fn whole_parts(found: &TakeRecording, limits: &Limits) -> Result<u64, SourceErro
     let mut parts = Parts::new(&*source, &found.recording, &[], limits)?;
     while parts.next(&mut |_| {})? {}
     Ok(parts.whole())
+}
+
+impl TakeRecording {
+    /// Reads the head of an input: its take, and its place in it.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn read(input: &Arc<dyn Input>, limits: &Limits) -> Result<(TakeId, Self), RecordingError> {
+        head(input, limits)
+    }
 }
 
 fn head(

@@ -125,7 +125,7 @@ impl Clock {
             return;
         }
         if jump < 0 {
-            self.skew += jump;
+            self.skew = self.skew.saturating_add(jump);
             self.notices.push(Notice {
                 kind: WarningKind::Jump,
                 at: next,
@@ -144,7 +144,8 @@ impl Clock {
             });
         } else {
             if let Some((held, _)) = &mut self.held {
-                held.duration = u32::try_from(i64::from(held.duration) + jump).unwrap_or(u32::MAX);
+                held.duration =
+                    u32::try_from(jump.saturating_add(held.duration.into())).unwrap_or(u32::MAX);
             }
             self.notices.push(Notice {
                 kind: WarningKind::Jump,
@@ -152,7 +153,7 @@ impl Clock {
                 by: jump,
             });
         }
-        self.next = Some(next + jump);
+        self.next = Some(next.saturating_add(jump));
     }
 
     /// The next sample of the run. Gives out the one before it, whose length is known now.

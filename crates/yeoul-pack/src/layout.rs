@@ -63,11 +63,13 @@ pub enum LayoutProblem {
     /// A range is not in its source.
     #[error(transparent)]
     Spans(#[from] SpansError),
-    /// A recording was let go of too early. A fault of ours, and better said than a segment with a hole.
-    #[error("segment {stem}: a recording that it needs is no longer open")]
+    /// A recording was closed although samples of it were still to come. A fault of ours.
+    #[error("segment {stem}: recording {recording} of its take is closed already")]
     Closed {
         /// The segment's name.
         stem: String,
+        /// Which recording of the take, from 0.
+        recording: u32,
     },
     /// A decode time before broadcast time 0. A fault of ours.
     #[error("segment {stem}: decode time {time} is negative")]
@@ -155,8 +157,11 @@ pub(crate) fn body(
         }
         out.inline(write::fragment(sequence(segment, index), &headers).map_err(failed)?);
         for range in pieces.iter().flat_map(|(_, piece, _)| &piece.ranges) {
-            let source =
-                source(range.recording).ok_or_else(|| LayoutProblem::Closed { stem: stem() })?;
+            let recording = range.recording;
+            let source = source(recording).ok_or_else(|| LayoutProblem::Closed {
+                stem: stem(),
+                recording,
+            })?;
             out.range(&source, range.offset, range.len)?;
         }
     }

@@ -26,7 +26,7 @@ mod select;
 mod time;
 mod warning;
 
-pub use catalogue::{Catalogue, Take, TakeId, TakeRecording};
+pub use catalogue::{Catalogue, Take, TakeId, TakeRecording, anchor};
 pub use input::{FileInput, Input, MemoryInput};
 pub use lane::{
     Begun, Boundary, FORMAT_VERSION, FileKind, LanePacker, LaneReport, Line, Output, OutputFile,

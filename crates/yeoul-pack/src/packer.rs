@@ -266,17 +266,19 @@ impl Packer {
         self.slots.get(slot).map_or(0, |slot| slot.count)
     }
 
-    /// The earliest recording of which samples wait here.
-    pub fn oldest_recording(&self) -> u32 {
-        let open = self.open.iter().filter_map(|open| open.samples.first());
-        let queued = self.slots.iter().filter_map(|slot| slot.queue.front());
-        let held = self.slots.iter().filter_map(|slot| slot.clock.held());
-        let waiting = open
-            .chain(queued)
-            .chain(held)
-            .map(|placed| placed.recording)
-            .min();
-        waiting.unwrap_or(self.recording)
+    /// Whether samples of a recording wait here, or may still come.
+    pub fn needs(&self, recording: u32) -> bool {
+        // Within a list recordings only go up.
+        let within = |first: Option<&Placed>, last: Option<&Placed>| {
+            let range = first.zip(last).map(|(a, b)| a.recording..=b.recording);
+            range.is_some_and(|range| range.contains(&recording))
+        };
+        let open = |open: &Open| within(open.samples.first(), open.samples.last());
+        let slot = |slot: &Slot| {
+            let held = slot.clock.held().map(|held| held.recording);
+            held == Some(recording) || within(slot.queue.front(), slot.queue.back())
+        };
+        recording == self.recording || self.open.iter().any(open) || self.slots.iter().any(slot)
     }
 
     /// Looks at a master's sync sample; brings the slot's entry up to date.
@@ -405,7 +407,8 @@ impl Packer {
                 .back_mut()
                 .and_then(|open| open.samples.last_mut());
             if let Some(last) = last {
-                last.duration = u32::try_from(placed.dts - last.dts).unwrap_or(last.duration);
+                last.duration =
+                    u32::try_from(placed.dts.saturating_sub(last.dts)).unwrap_or(last.duration);
             }
         }
         if self.begins_segment(&placed, sync, first) {
@@ -447,7 +450,7 @@ impl Packer {
             return forced || self.last_sync_number != Some(self.number(placed.pts()));
         }
         let timescale = self.slots[0].timescale();
-        let length = Time::new(placed.pts() - open.start, timescale);
+        let length = Time::new(placed.pts().saturating_sub(open.start), timescale);
         if length > self.options.max_gop && placed.pts() > open.latest {
             let at = Time::new(placed.pts(), timescale);
             let recording = placed.recording;

@@ -6,7 +6,7 @@
 use yeoul_isobmff::movie::Handler;
 
 use crate::segment::TrackInit;
-use crate::time::{NANOS, Time, gcd, scale, ticks_from_ns};
+use crate::time::{NANOS, Time, gcd, scale};
 
 /// What becomes of the time between takes and of holes in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,9 +97,10 @@ impl Timeline {
         anchor_ns: Option<i64>,
     ) -> Placement {
         let grid = grid(tracks);
-        let start = Time::new(ticks_from_ns(start_ns.into(), grid), grid);
+        // Rounded down: nothing of the take may come before the end of the one before.
+        let start = Time::new(-scale_up(-i128::from(start_ns), grid), grid);
         let behind = |end: Time| Shift {
-            steps: end.ceil(grid) - start.ticks,
+            steps: end.ceil(grid).saturating_sub(start.ticks),
             per_second: grid,
         };
         let Some(end) = self.end else {
@@ -131,7 +132,7 @@ impl Timeline {
             steps: scale(anchor - epoch, grid.into(), NANOS),
             per_second: grid,
         };
-        let places_at = Time::new(start.ticks + shift.steps, grid);
+        let places_at = Time::new(start.ticks.saturating_add(shift.steps), grid);
         if places_at >= end {
             return Placement::At(shift);
         }
@@ -167,7 +168,7 @@ impl Timeline {
         let length = parted.map_or(presented, |parted| parted.min(presented));
         let length = length.floor(shift.per_second).max(0);
         Shift {
-            steps: shift.steps - length,
+            steps: shift.steps.saturating_sub(length),
             ..shift
         }
     }

@@ -126,15 +126,16 @@ fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) 
         let (start, mut end) = (us(entry.start), us(entry.end));
         let mut gap = 0;
         if let Some(next) = entries.get(index + 1).map(|next| us(next.start)) {
-            if next - end < SHORTEST_GAP_US {
+            let silence = next.saturating_sub(end);
+            if silence < SHORTEST_GAP_US {
                 end = next;
             } else {
-                gap = next - end;
+                gap = silence;
             }
         }
-        spans.push((entry, (end - start).max(0), gap));
+        spans.push((entry, end.saturating_sub(start).max(0), gap));
     }
-    let rounded = |us: i64| (us + 500_000) / 1_000_000;
+    let rounded = |us: i64| us.saturating_add(500_000) / 1_000_000;
     let longest = spans
         .iter()
         .map(|(_, duration, _)| rounded(*duration))
@@ -154,7 +155,8 @@ fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) 
         });
         let count = gap_entries(gap, longest);
         for index in 0..count {
-            let (from, to) = (gap * index / count, gap * (index + 1) / count);
+            let at = |index| scale_down(gap, index, count);
+            let (from, to) = (at(index), at(index + 1));
             target = target.max(rounded(to - from));
             out.push(Line {
                 duration_us: to - from,
@@ -163,6 +165,12 @@ fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) 
         }
     }
     (out, target)
+}
+
+/// `value · index / count`, rounded down.
+fn scale_down(value: i64, index: i64, count: i64) -> i64 {
+    let product = i128::from(value) * i128::from(index);
+    i64::try_from(product / i128::from(count)).unwrap_or(value)
 }
 
 fn gap_entries(gap_us: i64, target: i64) -> i64 {

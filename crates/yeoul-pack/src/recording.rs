@@ -8,6 +8,9 @@ use yeoul_isobmff::walk::{BoxHeader, HEADER_PROBE};
 use yeoul_isobmff::{BoxError, FourCc, Limits};
 use yeoul_spans::{Source, SourceError};
 
+use crate::scan::max_time;
+use crate::time::ticks_from_ns;
+
 /// Top-level boxes that may stand before `moov`.
 pub const MAX_BOXES_BEFORE_MOOV: u32 = 1024;
 
@@ -72,6 +75,16 @@ pub enum RecordingError {
         /// The source's name.
         name: String,
     },
+    /// MediaMTX's DTS lies beyond what a clock can reach.
+    #[error(
+        "{name}: its 'mtxi' says that it begins at {dts_ns} ns, over the limit of 136 years either way: the box is damaged"
+    )]
+    Clock {
+        /// The source's name.
+        name: String,
+        /// What it says.
+        dts_ns: i64,
+    },
     /// It cannot be read or changed meanwhile.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -94,6 +107,15 @@ impl Recording {
         })?;
         if movie.tracks.is_empty() {
             return Err(RecordingError::NoTracks { name });
+        }
+        if let Some(dts_ns) = movie.mtxi.map(|mtxi| mtxi.dts_ns) {
+            let reachable = movie.tracks.iter().all(|track| {
+                let ticks = ticks_from_ns(dts_ns.into(), track.timescale);
+                ticks.unsigned_abs() <= max_time(track.timescale)
+            });
+            if !reachable {
+                return Err(RecordingError::Clock { name, dts_ns });
+            }
         }
         Ok(Self {
             tracks: movie.tracks.into(),

@@ -16,8 +16,12 @@ use crate::recording::{Probe, Recording, probe, read};
 use crate::time::scale;
 use crate::warning::{Warning, WarningKind};
 
-/// Times beyond this are refused: no clock of a recording comes near (2⁶⁰ ticks of 90 kHz are 400,000 years).
-const MAX_TIME: u64 = 1 << 60;
+/// Times beyond this are refused: no clock of a recording comes near 2³² seconds (136 years), and within them its
+/// nanoseconds fit 64 bits.
+pub(crate) fn max_time(timescale: u32) -> u64 {
+    const LARGEST: u64 = 1 << 60;
+    (u64::from(timescale) << 32).min(LARGEST)
+}
 
 /// Samples of one track that stand together in a part, in decode order.
 #[derive(Debug)]
@@ -56,6 +60,7 @@ pub struct Parts<'a> {
 struct Wanted {
     track_id: u32,
     shift: i64,
+    max_time: u64,
 }
 
 impl<'a> Parts<'a> {
@@ -77,6 +82,9 @@ impl<'a> Parts<'a> {
             .map(|id| Wanted {
                 track_id: *id,
                 shift: edit_shift(recording, *id, source, &mut warnings),
+                max_time: recording
+                    .track(*id)
+                    .map_or(0, |track| max_time(track.timescale)),
             })
             .collect();
         let ids: Vec<_> = wanted.iter().map(|w| (w.track_id, w.shift)).collect();
@@ -219,7 +227,7 @@ impl<'a> Parts<'a> {
                 .filter(|f| f.track_id == wanted.track_id)
             {
                 let decode_time = match fragment.decode_time {
-                    Some(time) if time > MAX_TIME => {
+                    Some(time) if time > wanted.max_time => {
                         let what = format!(
                             "decode time {time} of track {} is beyond reason: skipped",
                             wanted.track_id
@@ -340,7 +348,7 @@ fn edit_shift(
         recording.movie_timescale.into(),
     );
     let shift = empty.saturating_sub(start);
-    if shift.unsigned_abs() > MAX_TIME {
+    if shift.unsigned_abs() > max_time(track.timescale) {
         warn(format!(
             "edit list of track {id} shifts by {shift} ticks, beyond reason: ignored"
         ));

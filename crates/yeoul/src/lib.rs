@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 pub mod inspect;
 pub mod repack;
 pub mod verify;
+pub mod watch;
 
 /// Says something on standard error; that nobody may listen is no reason to stop.
 pub fn say(line: &str) {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use yeoul::{inspect, repack, verify};
+use yeoul::{inspect, repack, verify, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +30,7 @@ enum Command {
     Repack(repack::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Notify(watch::NotifyArgs),
     /// Print shell completions
     Completions {
         /// Which shell
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Repack(args) => repack::command(args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Verify(args) => verify::command(args),
+        Command::Notify(args) => watch::notify_command(&args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "yeoul", &mut text);
@@ -67,4 +69,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_options_are_put_together_right() {
+        Cli::command().debug_assert();
+    }
 }

@@ -111,6 +111,22 @@ impl LanePacker {
         view.playlists(PlaylistKind::Event { target_duration })
     }
 
+    /// The playlists of a lane that is complete, by name.
+    ///
+    /// # Errors
+    /// As [`LanePacker::growing_playlists`].
+    pub fn finished_playlists(&self) -> Result<Vec<(String, Bytes)>, WriteError> {
+        if self.segments.is_empty() {
+            return Ok(Vec::new());
+        }
+        let view = View {
+            layout: self.options.layout,
+            segments: &self.segments,
+            tracks: &self.tracks,
+        };
+        view.playlists(PlaylistKind::Vod)
+    }
+
     /// Segments placed so far.
     pub fn segment_count(&self) -> usize {
         self.segments.len()
@@ -220,7 +236,7 @@ impl View<'_> {
                 .cast_unsigned();
             peak = peak.max(rate(total, us));
             bits += total;
-            duration += us;
+            duration = u64::saturating_add(duration, us);
         }
         (peak, rate(bits, duration.max(1)))
     }

@@ -14,12 +14,13 @@ use yeoul_isobmff::movie::Handler;
 
 use super::take::InHand;
 use super::{LanePacker, PlacedSegment, SegmentFile, TrackSummary};
-use crate::catalogue::{Take, TakeId};
+use crate::catalogue::{Take, TakeId, TakeRecording};
 use crate::packer::Packer;
 use crate::placement::Shift;
 use crate::segment::TrackInit;
 use crate::select::Kept;
 use crate::time::Time;
+use crate::warning::Warning;
 
 /// One line of a lane's journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,6 +174,33 @@ impl LanePacker {
                 .anchor_ns?
                 .saturating_add(end.nearest(1_000_000_000)),
         )
+    }
+
+    /// Among an interrupted take's recordings that are left, by number: the one from which they are to be given again. What
+    /// comes before it is published, and none is missing behind it.
+    pub fn resumes_at(&self, recordings: &[TakeRecording]) -> usize {
+        let lag = Time::new(
+            self.options.cut.max_lag.ticks,
+            self.options.cut.max_lag.timescale,
+        );
+        let needed_ns = self
+            .journal
+            .last_end
+            .map_or(i64::MIN, |end| end.minus(lag).nearest(1_000_000_000));
+        let early = recordings
+            .iter()
+            .rposition(|found| found.dts_ns <= needed_ns)
+            .unwrap_or(0);
+        let follows = |index: usize| recordings[index].number == recordings[index - 1].number + 1;
+        (early + 1..recordings.len())
+            .rev()
+            .find(|index| !follows(*index))
+            .unwrap_or(early)
+    }
+
+    /// Warnings since the last call.
+    pub fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.report.warnings)
     }
 
     /// Takes up the interrupted take with the recordings of it that are left. All of them are to be given again.

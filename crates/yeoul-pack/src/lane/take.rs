@@ -379,8 +379,8 @@ impl<O: Output> Lane<'_, O> {
             }
         }
         self.note_dropped(hand);
-        let oldest = hand.packer.oldest_recording();
-        hand.sources.retain(|recording, _| *recording >= oldest);
+        let packer = &hand.packer;
+        hand.sources.retain(|recording, _| packer.needs(*recording));
         Ok(())
     }
 }

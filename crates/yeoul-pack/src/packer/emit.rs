@@ -29,12 +29,38 @@ impl Packer {
         while !self.open.is_empty() {
             self.emit_first();
         }
+        while self.last_inits.is_some() && self.begin_rest() {
+            self.emit_first();
+        }
         for slot in 1..self.slots.len() {
             // Without a segment there is nothing that audio could go to: a take whose video never had a sync sample.
             for placed in std::mem::take(&mut self.slots[slot].queue) {
                 self.drop_sample(slot, &placed, WarningKind::NoSync);
             }
         }
+    }
+
+    /// What followers still have behind the last picture: samples that need another init than the last segment has.
+    fn begin_rest(&mut self) -> bool {
+        let timescale = self.slots[0].timescale();
+        let begins = self.slots[1..].iter().filter_map(|slot| {
+            let first = slot.queue.front()?;
+            Some(Time::new(first.pts(), slot.timescale()).floor(timescale))
+        });
+        let Some(start) = begins.min() else {
+            return false;
+        };
+        self.open.push_back(Open {
+            start,
+            number: self.number(start),
+            independent: true,
+            gap_before: false,
+            followers_first: false,
+            stretch: self.stretch,
+            latest: start,
+            samples: Vec::new(),
+        });
+        true
     }
 
     fn followers_passed(&self, end: Time) -> bool {
@@ -60,7 +86,9 @@ impl Packer {
             .last_inits
             .clone()
             .unwrap_or_else(|| vec![0; self.slots.len()]);
-        inits[0] = open.samples.first().map_or(0, |first| first.entry);
+        if let Some(first) = open.samples.first() {
+            inits[0] = first.entry;
+        }
 
         let mut start = Time::new(open.start, timescale);
         let mut end = open
@@ -86,7 +114,7 @@ impl Packer {
             }
             tracks.push(pieces(&samples));
         }
-        let end = self.close(&open, end).max(start.ticks + 1);
+        let end = self.close(&open, end).max(start.ticks.saturating_add(1));
         self.emitted_until = limit;
         self.push_ready(&open, start, Time::new(end, timescale), inits, tracks);
     }
@@ -101,7 +129,7 @@ impl Packer {
             return next.start;
         }
         let missing = next.stretch != open.stretch;
-        let hole = Time::new(next.start - content_end, timescale);
+        let hole = Time::new(next.start.saturating_sub(content_end), timescale);
         if hole.ticks > 0 && (missing || hole > SHORTEST_HOLE) {
             next.followers_first = !missing;
             content_end
@@ -158,7 +186,7 @@ impl Packer {
                 .first()
                 .is_none_or(|first| first.entry == placed.entry);
             let enough = most.is_some_and(|most| taken.len() >= most);
-            if enough || !inside || !(same_init || limit.is_none()) {
+            if enough || !inside || !same_init {
                 break;
             }
             self.slots[slot].queue.pop_front();

@@ -4,7 +4,7 @@ use yeoul_isobmff::Limits;
 use yeoul_isobmff::moof::{FragmentSample, NON_SYNC};
 use yeoul_isobmff::tables::{self, SampleTable, Samples, TableSample};
 
-use super::{MAX_TIME, Run};
+use super::{Run, max_time};
 use crate::recording::Recording;
 use crate::warning::{Warning, WarningKind};
 
@@ -108,8 +108,9 @@ impl<'a> TableScan<'a> {
 
 impl TableTrack<'_> {
     fn peek(&mut self) -> Option<&TableSample> {
+        let max_time = max_time(self.timescale);
         match self.samples.peek() {
-            Some(Ok(sample)) if sample.dts < MAX_TIME => Some(sample),
+            Some(Ok(sample)) if sample.dts < max_time => Some(sample),
             _ => None,
         }
     }

@@ -8,7 +8,9 @@
 
 mod economy;
 mod golden;
+mod hostile;
 mod order;
+mod properties;
 mod reader;
 mod rules_cuts;
 mod rules_takes;
@@ -16,3 +18,4 @@ mod rules_time;
 mod rules_tracks;
 mod torn;
 mod world;
+mod writer;

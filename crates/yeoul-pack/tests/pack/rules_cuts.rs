@@ -214,16 +214,18 @@ fn rule_09_open_groups_are_cut_at_and_not_called_independent() {
     assert_same("video", &recorded.meant(0, 0), &packed.samples(1));
     let played = packed.played(1);
     let starts = playlist.starts();
-    for entry in 1..playlist.entries.len() {
+    for (entry, start) in starts
+        .iter()
+        .enumerate()
+        .take(playlist.entries.len())
+        .skip(1)
+    {
         let own: Vec<_> = played.iter().filter(|p| p.entry == entry).collect();
         let cra = own[0].sample.pts();
         assert!(own[0].sample.is_sync());
         assert!(own[1].sample.pts() < cra, "leading pictures follow");
         let shown = (cra - played[0].sample.pts()) * 100 / 9;
-        assert!(
-            (shown - starts[entry]).abs() <= 1,
-            "the boundary is the CRA"
-        );
+        assert!((shown - start).abs() <= 1, "the boundary is the CRA");
     }
 }
 
@@ -307,8 +309,10 @@ fn rule_13_where_nothing_goes_on_there_is_a_hole() {
     assert_same("video", &recorded.meant(0, 0), &packed.samples(1));
     assert_same("audio", &recorded.meant(0, 1), &packed.samples(2));
 
-    let mut close = PackOptions::default();
-    close.gaps = yeoul_pack::Gaps::Close;
+    let close = PackOptions {
+        gaps: yeoul_pack::Gaps::Close,
+        ..PackOptions::default()
+    };
     let closed = pack_with(&recorded.files, &close);
     let closed_up = closed.playlist("index.m3u8");
     assert_eq!(closed_up.gap_micros(), 0);

@@ -140,6 +140,20 @@ fn rule_04_a_late_track_has_no_filler_and_keeps_its_offset() {
 }
 
 #[test]
+fn rule_04_the_last_sample_of_a_track_that_fell_silent_is_whole() {
+    let gone = Event::Leave {
+        track: 1,
+        at: at(2),
+    };
+    let recorded = record(both(30).take(lasting(40).with(gone)));
+    assert!(recorded.files.len() > 8);
+    for options in [cmaf(), yeoul_pack::PackOptions::default()] {
+        let packed = pack_with(&recorded.files, &options);
+        assert_same("audio", &recorded.meant(0, 1), &packed.samples(2));
+    }
+}
+
+#[test]
 fn rule_05_parameters_that_change_inside_a_recording_make_a_new_init() {
     let change = Event::Parameters {
         track: 0,
@@ -277,6 +291,49 @@ fn rule_06_another_entry_from_a_recording_on_is_a_new_init_right_there() {
     let wanted = meant.iter().find(|m| m.truth.entry == 1).unwrap();
     assert_eq!(first.sample.payload, wanted.payload);
     assert_eq!((wanted.truth.file, wanted.index), (2, 0));
+}
+
+#[test]
+fn rule_06_sound_that_changes_its_entry_comes_with_the_right_init() {
+    let mut sound = audio();
+    let mut stereo = sound.entries[0].clone();
+    // Channel count of an audio sample entry.
+    stereo.bytes[25] = 2;
+    sound.entries.push(stereo);
+    for latency in [0, 300, 700] {
+        sound.latency_ns = latency * 1_000_000;
+        for (seconds, file) in [(17, 1), (17, 2), (14, 3), (15, 3), (9, 1)] {
+            let change = Event::ParametersAtFile {
+                track: 1,
+                file,
+                entry: 1,
+            };
+            let scenario = Scenario::new(31).track(video()).track(sound.clone());
+            let recorded = record(scenario.take(lasting(seconds).with(change)));
+            let meant = recorded.meant(0, 1);
+            for options in [cmaf(), yeoul_pack::PackOptions::default()] {
+                let packed = pack_with(&recorded.files, &options);
+                let samples = packed.samples(2);
+                assert_eq!(samples.len(), meant.len());
+                for (played, meant) in packed.played(2).iter().zip(&meant) {
+                    assert_eq!(played.sample.payload, meant.payload);
+                    let name = &packed.report.tracks[1].playlist;
+                    let folder = name.strip_suffix("index.m3u8").unwrap();
+                    let map = &packed.playlist(name).entries[played.entry].map;
+                    let init = &packed.files[&format!("{folder}{map}")];
+                    let at = init.windows(4).position(|w| w == b"mp4a").unwrap();
+                    let channels = u16::from(init[at + 21]);
+                    assert_eq!(
+                        channels,
+                        meant.truth.entry + 1,
+                        "at {}, {latency} {file}",
+                        meant.truth.dts
+                    );
+                }
+                assert_contiguous("audio", &samples);
+            }
+        }
+    }
 }
 
 #[test]

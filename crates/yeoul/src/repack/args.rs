@@ -72,6 +72,21 @@ pub struct Args {
     /// No progress bar and no summary
     #[arg(short, long)]
     pub quiet: bool,
+    /// Stay and pack recordings as they are closed: INPUT is one folder, DIR keeps growing playlists
+    #[arg(long, conflicts_with_all = ["digest", "offsets"])]
+    pub watch: bool,
+    /// With --watch: pack what is there, end takes and playlists, and return
+    #[arg(long, requires = "watch")]
+    pub finish: bool,
+    /// With --watch: time between two looks at everything, for folders without events (network file systems)
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, requires = "watch")]
+    pub rescan: Time,
+    /// With --watch: a recording that was never closed counts as closed when nothing was written to it for so long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "watch")]
+    pub idle: Time,
+    /// Refuse recordings larger than this, in MiB
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_input: Option<u64>,
     /// Largest header (moov or moof) that is read, in MiB
     #[arg(long, value_name = "MIB", default_value_t = Limits::DEFAULT.header_bytes >> 20, value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub max_header: u64,
@@ -101,6 +116,35 @@ impl Args {
                 ..Limits::DEFAULT
             },
         }
+    }
+}
+
+impl Args {
+    /// What to watch.
+    ///
+    /// # Errors
+    /// More than one input.
+    pub(super) fn watch_options(&self) -> anyhow::Result<crate::watch::Options> {
+        let [folder] = &self.inputs[..] else {
+            anyhow::bail!("--watch takes one folder; give the folder above them");
+        };
+        let time = |time: Time| {
+            std::time::Duration::from_micros(u64::try_from(time.nearest(1_000_000)).unwrap_or(0))
+        };
+        Ok(crate::watch::Options {
+            folder: folder.clone(),
+            output: self.output.clone(),
+            pack: self.options(),
+            jobs: self.jobs.get(),
+            rescan: time(self.rescan),
+            idle: time(self.idle),
+            max_input: self.max_input.map(|mib| mib << 20),
+            fsync: self.fsync,
+            finish: self.finish,
+            json: self.json,
+            quiet: self.quiet,
+            headers_awaited: std::sync::Arc::default(),
+        })
     }
 }
 

@@ -261,7 +261,8 @@ fn walk(
     Ok(())
 }
 
-fn is_recording(path: &Path) -> bool {
+/// Whether a file is taken for a recording, by its name.
+pub(crate) fn is_recording(path: &Path) -> bool {
     let extension = path
         .extension()
         .and_then(OsStr::to_str)

@@ -9,19 +9,19 @@ use signal_hook::{flag, low_level};
 
 /// Whether a signal asked the run to end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Interrupt {
+pub struct Interrupt {
     signal: Arc<AtomicUsize>,
 }
 
 /// A signal asked the run to end.
 #[derive(Debug, thiserror::Error)]
 #[error("ended by a signal")]
-pub(super) struct Interrupted;
+pub struct Interrupted;
 
 impl Interrupt {
     /// Watches for SIGINT, SIGTERM and SIGHUP, where whoever started the process did not have them ignored (`nohup`). A
     /// second one ends it at once. A write past the limit of file sizes (SIGXFSZ) becomes an error of that write.
-    pub(super) fn watch() -> io::Result<Self> {
+    pub fn watch() -> io::Result<Self> {
         let interrupt = Self::default();
         let ignored = ignored();
         let pending = Arc::new(AtomicBool::new(false));
@@ -37,7 +37,11 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    pub(super) fn check(&self) -> Result<(), Interrupted> {
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// A signal came.
+    pub fn check(&self) -> Result<(), Interrupted> {
         match self.signal.load(Ordering::Acquire) {
             0 => Ok(()),
             _ => Err(Interrupted),
@@ -45,7 +49,7 @@ impl Interrupt {
     }
 
     /// Dies of the signal that came, as if nobody had watched for it; returns if none came.
-    pub(super) fn die(&self) {
+    pub fn die(&self) {
         let signal = i32::try_from(self.signal.load(Ordering::Acquire)).unwrap_or(0);
         if signal != 0 {
             let _ = low_level::emulate_default_handler(signal);

@@ -11,6 +11,7 @@ mod args;
 mod inputs;
 mod interrupt;
 mod manifest;
+mod offsets;
 mod own;
 mod progress;
 mod relative;
@@ -19,13 +20,15 @@ mod summary;
 mod writers;
 
 pub use args::Args;
+pub(crate) use inputs::is_recording;
+pub use interrupt::Interrupt;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use yeoul_pack::{
     Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, RecordingError, Take, Warning,
     WarningKind,
@@ -34,7 +37,7 @@ use yeoul_spans::SpansBuilder;
 use yeoul_spans::sink::digest::sha256;
 
 use self::inputs::Group;
-use self::interrupt::Interrupt;
+use self::offsets::Offsets;
 use self::progress::Progress;
 use self::staging::Staging;
 use self::summary::{Broadcast, Outcome};
@@ -50,6 +53,9 @@ pub fn command(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return crate::watch::run(&args.watch_options()?, interrupt);
+    }
     let began = Instant::now();
     let groups = inputs::groups(&args.inputs)?;
     inputs::refuse_inside(&groups, &args.output)?;
@@ -61,11 +67,13 @@ fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
         interrupt,
         staging: &staging,
         progress: &progress,
+        offsets: Offsets::new(&args.offsets, groups.len() > 1),
         outcome: Outcome::default(),
     };
     for group in &groups {
         run.group(group)?;
     }
+    run.offsets.check()?;
     let mut outcome = run.outcome;
     progress.finish();
     if outcome.segments() == 0 {
@@ -97,6 +105,7 @@ struct Run<'a> {
     interrupt: &'a Interrupt,
     staging: &'a Staging,
     progress: &'a Progress,
+    offsets: Offsets<'a>,
     outcome: Outcome,
 }
 
@@ -111,14 +120,15 @@ impl Run<'_> {
         let began = Instant::now();
         let mut catalogue = Catalogue::read(inputs, &options.limits)?;
         self.outcome.catalogued += began.elapsed();
-        apply_offsets(self.args, &mut catalogue)?;
+        self.offsets.apply(&mut catalogue)?;
         let mut warnings = std::mem::take(&mut catalogue.warnings);
         warnings.extend(group.refused());
         warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
+        let indexed = indexed(&catalogue);
         let mut takes = catalogue.takes;
         for lane in 1.. {
             let name = lane_name(&group.name, lane);
-            let mut broadcast = self.lane(takes, &options, group, name)?;
+            let mut broadcast = self.lane(takes, &options, &indexed, name)?;
             takes = std::mem::take(&mut broadcast.lane.beside);
             warnings.append(&mut broadcast.lane.warnings);
             broadcast.lane.warnings = std::mem::take(&mut warnings);
@@ -137,7 +147,7 @@ impl Run<'_> {
         &mut self,
         takes: Vec<Take>,
         options: &PackOptions,
-        group: &Group,
+        indexed: &Indexed,
         name: String,
     ) -> anyhow::Result<Broadcast> {
         let folder = self.staging.folder(&name);
@@ -150,7 +160,7 @@ impl Run<'_> {
         let (lane, files) = (packed?, files?);
         self.outcome.add(&files);
         let digests = if self.args.digest {
-            digests(group, &lane, self.interrupt)?
+            digests(indexed, &lane, self.interrupt)?
         } else {
             Digests::new()
         };
@@ -163,19 +173,29 @@ impl Run<'_> {
     }
 }
 
+/// Inputs by name, and whether each still grew when it was looked at.
+type Indexed = BTreeMap<String, (Arc<dyn Input>, bool)>;
+
+fn indexed(catalogue: &Catalogue) -> Indexed {
+    let all = catalogue.takes.iter().flat_map(|take| &take.recordings);
+    all.map(|found| {
+        let name = found.input.name().to_owned();
+        (name, (Arc::clone(&found.input), !found.recording.closed))
+    })
+    .collect()
+}
+
 /// SHA-256 of each recording: of the bytes that were there when it was indexed.
-fn digests(group: &Group, lane: &LaneReport, interrupt: &Interrupt) -> anyhow::Result<Digests> {
+fn digests(indexed: &Indexed, lane: &LaneReport, interrupt: &Interrupt) -> anyhow::Result<Digests> {
     let mut digests = Digests::new();
-    let files: BTreeMap<&str, _> = group.files.iter().map(|file| (file.name(), file)).collect();
     for recording in lane.takes.iter().flat_map(|take| &take.recordings) {
         interrupt.check()?;
-        let Some(file) = files.get(recording.name.as_str()) else {
-            continue;
-        };
-        let source = file.open(true)?;
-        let mut body = SpansBuilder::new();
-        body.range(&source, 0, recording.size)?;
-        digests.insert(recording.name.clone(), sha256(&body.build()?)?);
+        if let Some((input, growing)) = indexed.get(&recording.name) {
+            let source = input.open(*growing)?;
+            let mut body = SpansBuilder::new();
+            body.range(&source, 0, recording.size)?;
+            digests.insert(recording.name.clone(), sha256(&body.build()?)?);
+        }
     }
     Ok(digests)
 }
@@ -218,56 +238,4 @@ impl Output for Sink<'_> {
     fn advanced(&mut self, bytes: u64) {
         self.progress.advance(bytes);
     }
-}
-
-/// `--offset TAKE=SECONDS`: TAKE is its number in order of time, from 1, or the beginning of its id.
-fn apply_offsets(args: &Args, catalogue: &mut Catalogue) -> anyhow::Result<()> {
-    let mut moves = Vec::new();
-    for offset in &args.offsets {
-        let ids: Vec<String> = catalogue
-            .takes
-            .iter()
-            .map(|take| take.id.to_string())
-            .collect();
-        let by_number = offset
-            .take
-            .parse::<usize>()
-            .ok()
-            .filter(|n| *n > 0 && offset.take.len() <= 5);
-        let fitting: Vec<usize> = match by_number {
-            Some(number) => (number - 1..number)
-                .filter(|index| *index < ids.len())
-                .collect(),
-            None => (0..ids.len())
-                .filter(|index| ids[*index].starts_with(&offset.take))
-                .collect(),
-        };
-        let takes = ids
-            .iter()
-            .map(|id| &id[..12])
-            .collect::<Vec<_>>()
-            .join(", ");
-        ensure!(
-            !fitting.is_empty(),
-            "--offset {}: no such take; there are: {takes}",
-            offset.take
-        );
-        ensure!(
-            fitting.len() == 1,
-            "--offset {}: more than one take fits: {takes}",
-            offset.take
-        );
-        let take = &catalogue.takes[fitting[0]];
-        ensure!(
-            take.anchor_ns.is_some(),
-            "--offset {}: the take has no wall clock that could be corrected",
-            offset.take
-        );
-        moves.push((fitting[0], offset.ns));
-    }
-    for (take, by_ns) in moves {
-        catalogue.shift(take, by_ns);
-    }
-    catalogue.sort();
-    Ok(())
 }

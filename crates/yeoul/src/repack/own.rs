@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -15,6 +15,8 @@ const MAX_MANIFEST: u64 = 1 << 30;
 
 #[derive(Deserialize)]
 struct Manifest {
+    #[serde(rename = "format")]
+    _format: u32,
     #[serde(default)]
     files: Vec<Named>,
     #[serde(default)]
@@ -54,8 +56,10 @@ fn read(folder: &Path) -> Option<Manifest> {
     if !meta.is_file() || meta.len() > MAX_MANIFEST {
         return None;
     }
-    let file = BufReader::new(fs::File::open(path).ok()?);
-    serde_json::from_reader(file).ok()
+    let mut file = BufReader::new(fs::File::open(path).ok()?);
+    // An array would be read as the fields in order.
+    let is_object = file.fill_buf().ok()?.first() == Some(&b'{');
+    is_object.then(|| serde_json::from_reader(file).ok())?
 }
 
 fn is_inside(path: &Path) -> bool {
@@ -125,4 +129,35 @@ fn collect_foreign(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_within_the_folder_and_as_yeoul_gives_them_count() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let manifest = r#"{"format":1,
+            "files":[{"name":"a-1.m4s"},{"name":"audio/index.m3u8"},{"name":"init-0123abcd.mp4"},{"name":"../a.m4s"},
+                {"name":"/a.m4s"},{"name":"a/../../a.m4s"},{"name":"film.mp4"},{"name":"init-0123abcd9.mp4"},{"name":""}],
+            "broadcasts":["in","in/../../out","..","/","."]}"#;
+        let inner = r#"{"format":1,"files":[{"name":"b.m4s"}],"broadcasts":["deeper"]}"#;
+        fs::create_dir_all(folder.path().join("out/in/deeper"))?;
+        fs::write(folder.path().join("yeoul.json"), inner)?;
+        fs::write(folder.path().join("out/yeoul.json"), manifest)?;
+        fs::write(folder.path().join("out/in/yeoul.json"), inner)?;
+        fs::write(folder.path().join("out/in/deeper/yeoul.json"), inner)?;
+        let written = files_written(&folder.path().join("out")).unwrap_or_default();
+        let expected = [
+            "a-1.m4s",
+            "audio/index.m3u8",
+            "in/b.m4s",
+            "in/yeoul.json",
+            "init-0123abcd.mp4",
+            "yeoul.json",
+        ];
+        assert_eq!(written, expected.map(PathBuf::from).into());
+        Ok(())
+    }
 }

@@ -131,9 +131,14 @@ impl Staging {
             Err(error) => return Err(io::Error::from(error).into()),
         }
         // A file may have come between the look and the exchange: then everything goes back.
-        refuse_foreign(&self.folder, &self.output).inspect_err(|_| {
-            let _ = renameat_with(CWD, &self.folder, CWD, &self.output, RenameFlags::EXCHANGE);
-        })
+        let Err(foreign) = refuse_foreign(&self.folder, &self.output) else {
+            return Ok(());
+        };
+        match renameat_with(CWD, &self.folder, CWD, &self.output, RenameFlags::EXCHANGE) {
+            // Another run took the old output for one that was left behind, and removed it.
+            Err(Errno::NOENT) => Ok(()),
+            _ => Err(foreign),
+        }
     }
 }
 

@@ -20,6 +20,27 @@ pub(super) struct Manifest {
     pub(super) warnings: Vec<Warning>,
 }
 
+/// What a manifest says of the folder as a whole: several broadcasts are named at the root.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Inside {
+    #[serde(default)]
+    layout: Option<String>,
+    #[serde(default)]
+    pub(super) broadcasts: Vec<String>,
+}
+
+impl Inside {
+    /// Reads it; a manifest that cannot be understood is left to the check of the broadcast, which says why.
+    pub(super) fn read(dir: &Path) -> super::Result<Self> {
+        let text = super::broadcast::read_text(&dir.join(FILE_NAME), MAX_MANIFEST)?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    pub(super) fn is_broadcast(&self) -> bool {
+        self.layout.is_some()
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Slot {
     pub(super) slot: u32,

@@ -33,7 +33,7 @@ mod table;
 mod timeline;
 mod tracks;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 pub use command::{Args, command};
@@ -77,7 +77,26 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// # Errors
 /// `yeoul.json` cannot be read.
 pub fn directory(dir: &Path, options: &Options) -> Result<Report> {
-    broadcast::check(dir, options)
+    let inside = manifest::Inside::read(dir)?;
+    let mut report = Report::default();
+    if inside.is_broadcast() || inside.broadcasts.is_empty() {
+        report.absorb(broadcast::check(dir, options)?, "");
+    }
+    for name in &inside.broadcasts {
+        let path = Path::new(name);
+        let is_inside = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        if is_inside && dir.join(path).join(manifest::FILE_NAME).is_file() {
+            report.absorb(broadcast::check(&dir.join(path), options)?, name);
+        } else {
+            report.problem(
+                name,
+                "is named by yeoul.json as a broadcast, and is not there",
+            );
+        }
+    }
+    Ok(report.finished())
 }
 
 /// Checks an HLS playlist and what it names, without any manifest. A multivariant playlist is followed.

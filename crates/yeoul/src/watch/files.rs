@@ -1,0 +1,122 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use yeoul_pack::{Output, OutputFile};
+use yeoul_spans::Spans;
+use yeoul_spans::sink::SinkError;
+use yeoul_spans::sink::file::{FileOptions, write_new};
+
+use crate::repack::is_recording;
+
+const MAX_DEPTH: u32 = 32;
+
+/// All folders below and with `root` in which a recording lies.
+pub(super) fn folders_with_recordings(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    walk(root, 0, &mut out)?;
+    Ok(out)
+}
+
+fn walk(folder: &Path, depth: u32, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    ensure!(
+        depth <= MAX_DEPTH,
+        "{}: folders are nested deeper than {MAX_DEPTH}",
+        folder.display()
+    );
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        // A folder below may go at any time.
+        Err(_) if depth > 0 => return Ok(()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("{}: cannot be read", folder.display()));
+        }
+    };
+    let mut has_recordings = false;
+    let mut folders = Vec::new();
+    for entry in entries.flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+            Ok(kind) if kind.is_file() => has_recordings |= is_recording(&entry.path()),
+            _ => {}
+        }
+    }
+    if has_recordings {
+        out.push(folder.to_owned());
+    }
+    folders.sort();
+    for folder in folders {
+        walk(&folder, depth + 1, out)?;
+    }
+    Ok(())
+}
+
+/// A folder's path within the root; empty for the root itself.
+pub(super) fn relative_name(root: &Path, folder: &Path) -> PathBuf {
+    folder
+        .strip_prefix(root)
+        .unwrap_or(Path::new(""))
+        .to_owned()
+}
+
+/// Writes files of a lane into its folder: each whole under its name, or not at all. One that is there already with the same
+/// length was written before a restart; the same input gives the same bytes.
+#[derive(Debug)]
+pub(super) struct Files<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) fsync: bool,
+}
+
+impl Output for Files<'_> {
+    type Error = SinkError;
+
+    fn file(&mut self, file: OutputFile) -> Result<(), SinkError> {
+        let path = self.folder.join(&file.name);
+        if path
+            .metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() == file.body.len())
+        {
+            return Ok(());
+        }
+        self.replace(&file.name, &file.body)
+    }
+}
+
+impl Files<'_> {
+    /// Writes a file in the place of one that may be there.
+    pub(super) fn replace(&self, name: &str, body: &Spans) -> Result<(), SinkError> {
+        let path = self.folder.join(name);
+        if let Some(parent) = path.parent() {
+            // Whether it failed shows when the file is written.
+            let _ = fs::create_dir_all(parent);
+        }
+        let options = FileOptions {
+            fsync: self.fsync,
+            replace: true,
+        };
+        write_new(path, body, &options).map(|_| ())
+    }
+}
+
+/// Removes what a killed run was writing.
+pub(super) fn remove_partial(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b".yeoul-") && name.ends_with(b".partial") {
+            let _ = fs::remove_file(entry.path());
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_track_folder(name) {
+            remove_partial(&entry.path());
+        }
+    }
+}
+
+fn is_track_folder(name: &[u8]) -> bool {
+    name == b"video" || name == b"audio" || name.starts_with(b"audio-")
+}
