@@ -5,7 +5,7 @@ use super::take::InHand;
 use super::{
     FileKind, Lane, Output, PackError, PlacedSegment, SegmentFile, TrackSummary, folder, join,
 };
-use crate::catalogue::short;
+use crate::catalogue::{TakeId, short};
 use crate::layout::{Layout, body};
 use crate::placement::Shift;
 use crate::segment::{Piece, Segment, TrackInit};
@@ -56,7 +56,7 @@ impl<O: Output> Lane<'_, O> {
                 )
             })
             .collect();
-        let name = format!("{}-{}.m4s", short(hand.report.id), segment.stem());
+        let name = format!("{}-{}.m4s", self.prefix(hand.report.id), segment.stem());
         let layout = self.options.layout;
         let mut files = BTreeMap::new();
         let groups: Vec<Vec<usize>> = match layout {
@@ -115,6 +115,16 @@ impl<O: Output> Lane<'_, O> {
         });
         self.journal_segment(shift, segment, hand);
         Ok(())
+    }
+
+    /// How a take's files are named: by its short id, unless a take before it has the same one.
+    fn prefix(&self, id: TakeId) -> String {
+        let mut before = self.report.takes.iter();
+        if before.any(|take| take.id != id && short(take.id) == short(id)) {
+            id.to_string()
+        } else {
+            short(id)
+        }
     }
 
     /// Says in the journal that the segment just placed is there.

@@ -246,8 +246,11 @@ impl<O: Output> Lane<'_, O> {
                 // An edit list may shift a track before its take: nothing lies before that.
                 let floor = ticks_from_ns(hand.start_ns.into(), track.timescale);
                 let base = ticks_from_ns(base_ns.into(), track.timescale);
+                // Without a `tfdt` a recording's first run begins at its 0, what comes later goes on.
+                let first = hand.packer.sample_count(run.slot) == 0;
                 let own = run
                     .decode_time
+                    .or(first.then_some(0))
                     .map(|time| base.saturating_add(time).max(floor));
                 let pushed =
                     hand.packer

@@ -107,3 +107,25 @@ fn a_segment_without_a_sync_sample_begins_with_what_is_presented_first() {
     assert_eq!((segments[0].1, segments[0].2), (0, 3000));
     assert_eq!((segments[1].0, segments[1].1), (true, begin));
 }
+
+#[test]
+fn segments_have_different_names_when_presentation_goes_back() {
+    let mut packer = packer();
+    let seconds = [0, 1, 0, 1, 2];
+    let samples = (0i32..).zip(seconds).map(|(n, at)| {
+        let offset = at * 90_000 - n * 3000;
+        sample(3000, 0, offset)
+    });
+    push(&mut packer, 0, &samples.collect::<Vec<_>>());
+    // Presentation that goes back makes no segment by itself; behind a gap it does.
+    push(&mut packer, 20 * SECOND, &[sample(3000, 0, -1_710_000)]);
+    packer.finish();
+    let names: Vec<_> = std::iter::from_fn(|| packer.poll_segment())
+        .map(|segment| segment.stem())
+        .collect();
+    let mut distinct = names.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+    assert_eq!(distinct, names, "and in order");
+}

@@ -1,0 +1,56 @@
+//! What fuzzing found, as recordings.
+
+use crate::world::*;
+
+/// Replaces the first `from` at or behind `at`.
+fn patch(bytes: &mut [u8], at: usize, from: &[u8], to: &[u8]) -> usize {
+    let found = bytes[at..].windows(from.len()).position(|w| w == from);
+    let found = at + found.expect("it is there");
+    bytes[found..found + to.len()].copy_from_slice(to);
+    found
+}
+
+#[test]
+fn a_run_without_decode_time_begins_where_its_recording_does() {
+    let mut files = record(both(3).take(lasting(9))).files;
+    let wanted = pack(&files[1..]);
+    let bytes = &mut files[1].1;
+    let first = patch(bytes, 0, b"tfdt", b"skip");
+    patch(bytes, first, b"tfdt", b"skip");
+    let packed = pack(&files[1..]);
+    for track in [1, 2] {
+        let (found, wanted) = (packed.samples(track), wanted.samples(track));
+        assert_eq!(found.len(), wanted.len());
+        let off = found[0].dts.abs_diff(wanted[0].dts);
+        assert!(off <= 9000, "track {track} begins {off} ticks off");
+    }
+
+    // Of a take whose first recording has no parts: the decode time was negative.
+    let moof = files[0].1.windows(4).position(|kind| kind == b"moof");
+    files[0].1.truncate(moof.unwrap() - 4);
+    assert!(!pack(&files).samples(1).is_empty());
+}
+
+#[test]
+fn takes_whose_ids_begin_alike_have_files_of_their_own() {
+    let mut files = record(both(4).take(lasting(5)).take(lasting(5))).files;
+    let ids: Vec<Vec<u8>> = files
+        .iter()
+        .map(|(_, bytes)| {
+            let at = bytes.windows(4).position(|kind| kind == b"mtxi").unwrap() + 8;
+            bytes[at..at + 16].to_vec()
+        })
+        .collect();
+    for (index, id) in ids.iter().enumerate() {
+        if *id != ids[0] {
+            patch(&mut files[index].1, 0, &id.clone(), &ids[0][..6]);
+        }
+    }
+    let packed = pack(&files);
+    assert_eq!(packed.report.takes.len(), 2);
+    let names = packed.segments();
+    let mut distinct = names.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+}
