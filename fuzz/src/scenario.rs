@@ -15,6 +15,9 @@ use crate::output::{OutSample, Packed, options, pack, verify};
 /// Ticks that a sample may lie off the place that the take's others have: two roundings at the origin, two behind a hole.
 const ROUNDING: i64 = 4;
 
+/// A power cut loses whole sectors; fewer zeros are taken for payload.
+const SECTOR: usize = 512;
+
 /// Checks one input.
 pub fn check(data: &[u8]) {
     let mut choices = Unstructured::new(data);
@@ -147,7 +150,7 @@ fn tear(u: &mut Unstructured<'_>, files: &mut [(String, Vec<u8>)]) {
         let from = usize::from(u.arbitrary::<u16>().unwrap_or(0)) % (bytes.len() + 1);
         match u.arbitrary::<u8>().unwrap_or(0) {
             250.. => bytes.truncate(from),
-            245..=249 => {
+            245..=249 if bytes.len() - from >= SECTOR => {
                 *bytes = yeoul_testkit::tear::zero_tail(bytes, from);
                 reopen(bytes);
             }
