@@ -1,5 +1,7 @@
 //! What fuzzing found, as recordings.
 
+use yeoul_pack::Selector;
+
 use crate::world::*;
 
 /// Replaces the first `from` at or behind `at`.
@@ -53,4 +55,36 @@ fn takes_whose_ids_begin_alike_have_files_of_their_own() {
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), names.len(), "{names:?}");
+}
+
+#[test]
+fn every_rendition_of_sound_alone_can_be_found() {
+    let files = record(both(5).track(audio()).track(audio()).take(lasting(5))).files;
+    let mut options = cmaf();
+    options.rendition.video = Selector::None;
+    options.rendition.audio = Selector::All;
+    let packed = pack_with(&files, &options);
+    let text = String::from_utf8(packed.files["index.m3u8"].clone()).unwrap();
+    let media: Vec<_> = text
+        .lines()
+        .filter(|l| l.starts_with("#EXT-X-MEDIA:"))
+        .collect();
+    assert_eq!(media.len(), 3, "{text}");
+    // The first is the variant's own; it has no URI (RFC 8216bis section 4.4.6.1).
+    assert!(
+        media[0].contains("DEFAULT=YES") && !media[0].contains("URI"),
+        "{text}"
+    );
+    for (line, folder) in [(1, "audio-2"), (2, "audio-3")] {
+        let uri = format!("URI=\"{folder}/index.m3u8\"");
+        assert!(
+            media[line].contains("DEFAULT=NO") && media[line].contains(&uri),
+            "{text}"
+        );
+        assert!(packed.files.contains_key(&format!("{folder}/index.m3u8")));
+    }
+    assert!(
+        text.contains(",AUDIO=\"audio\"\naudio/index.m3u8\n"),
+        "{text}"
+    );
 }
