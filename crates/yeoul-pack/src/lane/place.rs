@@ -18,9 +18,19 @@ impl<O: Output> Lane<'_, O> {
         hand: &mut InHand,
         segment: &Segment,
     ) -> Result<(), PackError<O::Error>> {
+        let parted = decode_gap(hand, segment);
         if let Some(hole) = segment.hole_before {
-            let parted = decode_gap(hand, segment);
             hand.shift = self.timeline.close_hole(hand.shift, hole, parted);
+        }
+        // A track that comes late may lie before a hole that is closed by now: it opens again.
+        let reopened = parted.filter(|parted| parted.ticks < 0);
+        if let Some(overlap) = reopened {
+            let overlap = Time::new(-overlap.ticks, overlap.timescale);
+            hand.shift = hand.shift.later_by(overlap);
+            let start = hand.shift.apply(segment.start);
+            if let Some(before) = self.segments.last().filter(|before| start < before.end) {
+                hand.shift = hand.shift.later_by(before.end.minus(start));
+            }
         }
         let shift = hand.shift;
         if hand.end.is_none() {
@@ -33,9 +43,10 @@ impl<O: Output> Lane<'_, O> {
             let Some(end) = pieces.last().map(Piece::decode_end) else {
                 continue;
             };
-            hand.decoded_until[slot] = Some(end);
             // Nothing of a later take may be decoded before it.
-            hand.end = hand.end.max(hand.time(slot, end));
+            let end = hand.time(slot, end);
+            hand.decoded_until[slot] = end.map(|end| shift.apply(end));
+            hand.end = hand.end.max(end);
         }
 
         if let Some(shift) = self.journal.published.get(&segment.stem()) {
@@ -105,7 +116,7 @@ impl<O: Output> Lane<'_, O> {
         self.segments.push(PlacedSegment {
             start: shift.apply(segment.start),
             end: shift.apply(segment.end),
-            discontinuity: segment.discontinuity,
+            discontinuity: segment.discontinuity || reopened.is_some(),
             independent: segment.independent,
             wall_ns: hand
                 .report
@@ -184,15 +195,17 @@ impl<O: Output> Lane<'_, O> {
     }
 }
 
-/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time.
+/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time; below
+/// zero where they overlap. A track that had nothing so far may go back to where the take begins.
 fn decode_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
     let gaps = segment
         .tracks
         .iter()
         .enumerate()
         .filter_map(|(slot, pieces)| {
-            let until = hand.decoded_until[slot]?;
-            hand.time(slot, pieces.first()?.decode_time.saturating_sub(until))
+            let begins = hand.time(slot, pieces.first()?.decode_time)?;
+            let until = hand.decoded_until[slot].unwrap_or(hand.begin(begins.timescale));
+            Some(hand.shift.apply(begins).minus(until))
         });
     gaps.min()
 }

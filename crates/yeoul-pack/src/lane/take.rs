@@ -33,8 +33,10 @@ pub(super) struct InHand {
     pub(super) report: TakeReport,
     /// Latest end of anything, on the take's clock.
     pub(super) end: Option<Time>,
-    /// By kept track: where its last sample ends in decode time.
-    pub(super) decoded_until: Vec<Option<i64>>,
+    /// By kept track: the broadcast time at which its last sample ends in decode time.
+    pub(super) decoded_until: Vec<Option<Time>>,
+    /// How far the take was moved before any hole of it was closed.
+    pub(super) first_shift: Shift,
     /// Where the take begins on its own clock, nanoseconds.
     pub(super) start_ns: i64,
     /// The last recording, if its recorder did not close it and it is not torn.
@@ -60,6 +62,7 @@ impl InHand {
             left_open: None,
             kept,
             packer,
+            first_shift: shift,
             shift,
             sources: Sources::new(),
             report: TakeReport {
@@ -72,6 +75,12 @@ impl InHand {
             },
             end: None,
         }
+    }
+
+    /// Broadcast time at which the take begins: nothing of it is decoded earlier.
+    pub(super) fn begin(&self, timescale: u32) -> Time {
+        let start = ticks_from_ns(self.start_ns.into(), timescale);
+        self.first_shift.apply(Time::new(start, timescale))
     }
 
     /// Ticks of a kept track.
@@ -352,7 +361,6 @@ impl<O: Output> Lane<'_, O> {
         hand.packer.finish();
         self.drain(hand)?;
         hand.packer.restart(tracks);
-        hand.decoded_until.fill(None);
         let message = "a track's timescale differs from the recording before: the timeline goes on with a discontinuity";
         self.warn(Warning::of(
             WarningKind::EntryChanged,

@@ -1,8 +1,9 @@
 //! What fuzzing found, as recordings.
 
-use yeoul_pack::Selector;
+use yeoul_pack::{Gaps, PackOptions, Selector};
 
 use crate::world::*;
+use crate::writer::{AUDIO, VIDEO, recording, run, samples as made};
 
 /// Replaces the first `from` at or behind `at`.
 fn patch(bytes: &mut [u8], at: usize, from: &[u8], to: &[u8]) -> usize {
@@ -87,4 +88,26 @@ fn every_rendition_of_sound_alone_can_be_found() {
         text.contains(",AUDIO=\"audio\"\naudio/index.m3u8\n"),
         "{text}"
     );
+}
+
+#[test]
+fn sound_that_comes_behind_closed_holes_opens_them_again() {
+    let video = |from: u64| run(VIDEO, from * 90_000, &made(1, 30, 3000));
+    let audio = |from: u64| run(AUDIO, from * 48_000, &made(2, 47, 1024));
+    let mut parts = vec![vec![video(0), audio(0)]];
+    parts.extend([100, 200, 300].map(|second| vec![video(second)]));
+    // Its decode time was negative: two holes of a hundred seconds were closed before it came.
+    parts.push(vec![audio(2)]);
+    let bytes = recording(&[VIDEO, AUDIO], None, &parts);
+    let options = PackOptions {
+        gaps: Gaps::Close,
+        ..PackOptions::default()
+    };
+    let packed = pack_with(&[("late.mp4".to_owned(), bytes)], &options);
+    assert_eq!(packed.samples(1).len(), 120);
+    let heard = packed.samples(2);
+    assert_eq!(heard.len(), 94);
+    for pair in heard.windows(2) {
+        assert!(pair[0].dts + i64::from(pair[0].duration) <= pair[1].dts);
+    }
 }
