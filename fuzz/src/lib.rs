@@ -7,6 +7,8 @@
 //! | [`access_unit`] | a sample, or parameter sets | sets lie within the sample; a new entry has the new sets |
 //! | [`repack_verify`] | recordings, one behind another | `yeoul verify` accepts the output; its payload is the input's |
 //! | [`scenario`] | a session of the test recorder | the same, and every sample lies where it was recorded |
+//!
+//! A finding of [`scenario`] is shown as the session that it stands for with `SHOW=1` in the environment.
 #![forbid(unsafe_code)]
 
 pub mod access_unit;

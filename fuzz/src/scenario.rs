@@ -15,12 +15,18 @@ use crate::output::{OutSample, Packed, options, pack, verify};
 /// Ticks that a sample may lie off the place that the take's others have: two roundings at the origin, two behind a hole.
 const ROUNDING: i64 = 4;
 
+/// A power cut loses whole sectors; fewer zeros are taken for payload.
+const SECTOR: usize = 512;
+
 /// Checks one input.
 pub fn check(data: &[u8]) {
     let mut choices = Unstructured::new(data);
     let Ok((scenario, how)) = session(&mut choices) else {
         return;
     };
+    if std::env::var_os("SHOW").is_some() {
+        eprintln!("{scenario:#?}\n{:#?}", options(how));
+    }
     let Ok((files, truth)) = Recorder::new(scenario, Memory::default()).and_then(Recorder::record)
     else {
         return;
@@ -144,9 +150,20 @@ fn tear(u: &mut Unstructured<'_>, files: &mut [(String, Vec<u8>)]) {
         let from = usize::from(u.arbitrary::<u16>().unwrap_or(0)) % (bytes.len() + 1);
         match u.arbitrary::<u8>().unwrap_or(0) {
             250.. => bytes.truncate(from),
-            245..=249 => *bytes = yeoul_testkit::tear::zero_tail(bytes, from),
+            245..=249 if bytes.len() - from >= SECTOR => {
+                *bytes = yeoul_testkit::tear::zero_tail(bytes, from);
+                reopen(bytes);
+            }
             _ => {}
         }
+    }
+}
+
+/// Takes back the duration in `mvhd` that a recorder writes last of all: zeros at the end are looked for without it.
+fn reopen(bytes: &mut [u8]) {
+    let mvhd = bytes.windows(4).position(|kind| kind == b"mvhd");
+    if let Some(duration) = mvhd.and_then(|at| bytes.get_mut(at + 20..at + 24)) {
+        duration.fill(0);
     }
 }
 
@@ -162,7 +179,8 @@ fn playlists_play(packed: &Packed) {
     let index = folder.path().join("index.m3u8");
     if index.is_file() {
         let report = yeoul::verify::playlist(&index).expect("it can be read");
-        assert!(report.is_ok(), "{}", report.render());
+        let text = || String::from_utf8_lossy(&packed.bytes("index.m3u8")).into_owned();
+        assert!(report.is_ok(), "{}{}", text(), report.render());
     }
 }
 

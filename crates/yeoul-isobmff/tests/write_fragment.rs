@@ -41,6 +41,18 @@ fn golden_bytes() {
     assert_eq!(written, fragment(3, &tracks).unwrap());
 }
 
+/// As a default the size of no bytes was refused by `yeoul verify`.
+#[test]
+fn samples_without_bytes_say_so_one_by_one() {
+    let empty = sample(3000, 0, false, 0);
+    let written = fragment(1, &[track(1, &[empty, empty])]).unwrap();
+    let moof = Moof::read_from(&mut &written[..]).unwrap();
+    let traf = &moof.traf[0];
+    assert_eq!(traf.tfhd.default_sample_size, None);
+    let sizes: Vec<_> = traf.trun[0].samples.iter().map(|s| s.size).collect();
+    assert_eq!(sizes, [Some(0), Some(0)]);
+}
+
 proptest! {
     #[test]
     fn another_parser_reads_the_same_samples(

@@ -181,8 +181,9 @@ impl Clock {
     /// Gives out the last sample.
     pub(crate) fn release(&mut self) -> Option<Placed> {
         let (mut placed, bound) = self.held.take()?;
-        if i64::from(placed.duration) > bound {
-            let by = i64::from(placed.duration) - bound;
+        let by = i64::from(placed.duration) - bound;
+        // A rest that is shorter than a pause may be would only be a hole in time: the sample lasts over it.
+        if by > i64::from(self.timescale) {
             self.notices.push(Notice {
                 kind: WarningKind::Stall,
                 at: placed.dts,
@@ -373,6 +374,16 @@ mod tests {
             [],
             "one picture in two seconds: 19 s are no stall yet"
         );
+    }
+
+    #[test]
+    fn rule_13_a_rest_of_up_to_a_second_stays_with_its_sample() {
+        // A jump that is no gap lengthens the last sample past the bound: what was cut off parted two samples without a
+        // DISCONTINUITY.
+        let mut clock = Clock::new(90_000);
+        run(&mut clock, 0, &[3000, 3000]);
+        assert_eq!(run(&mut clock, 96_000, &[3000]), [(3000, 93_000, false)]);
+        assert_eq!(rest(&mut clock), (96_000, 3000, false));
     }
 
     #[test]

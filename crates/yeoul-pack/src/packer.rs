@@ -77,6 +77,8 @@ pub struct Packer {
     stretch: u32,
     waits_for_sync: bool,
     leading_until: Option<i64>,
+    /// A gap began before a sample that was left out.
+    gap_left_out: bool,
     last_sync_number: Option<i64>,
     last_name: Option<(i64, u32)>,
     last_inits: Option<Vec<u32>>,
@@ -99,6 +101,9 @@ struct Open {
     followers_first: bool,
     stretch: u32,
     latest: i64,
+    /// Every picture that is presented before its first sample has come: it begins with a sync sample, or one that is
+    /// presented later followed.
+    settled: bool,
     samples: Vec<Placed>,
 }
 
@@ -121,6 +126,7 @@ impl Packer {
             stretch: 0,
             waits_for_sync: true,
             leading_until: None,
+            gap_left_out: false,
             last_sync_number: None,
             last_name: None,
             last_inits: None,
@@ -363,7 +369,7 @@ impl Packer {
         self.slots[slot].queue.push_back(placed);
     }
 
-    fn master(&mut self, placed: Placed) {
+    fn master(&mut self, mut placed: Placed) {
         let sync = self.slots[0].handler() == Handler::Audio || placed.is_sync();
         let start = if sync {
             self.slots[0].starts.pop_front()
@@ -384,25 +390,40 @@ impl Packer {
             return;
         }
         if self.leading_until.is_some_and(|until| placed.pts() < until) {
+            self.gap_left_out |= placed.gap_before;
             self.drop_sample(0, &placed, WarningKind::Leading);
             return;
         }
+        placed.gap_before |= std::mem::take(&mut self.gap_left_out);
         let first = std::mem::take(&mut self.waits_for_sync);
         if sync {
             let open_gop = start.is_some_and(|start| start.open);
             self.leading_until = (first && open_gop).then(|| placed.pts());
         }
+        if !placed.gap_before && !first {
+            // Only samples left out between them can part two samples that no gap parts: the first lasts longer.
+            let last = self
+                .open
+                .back_mut()
+                .and_then(|open| open.samples.last_mut());
+            if let Some(last) = last {
+                last.duration =
+                    u32::try_from(placed.dts.saturating_sub(last.dts)).unwrap_or(last.duration);
+            }
+        }
         if self.begins_segment(&placed, sync, first) {
             let independent = sync && start.is_none_or(|start| start.independent);
             let gap_before = placed.gap_before || (first && !self.open.is_empty());
             self.begin_segment(&placed, independent, first, gap_before);
+            if let Some(open) = self.open.back_mut() {
+                open.settled = sync;
+            }
         }
         if let Some(open) = self.open.back_mut() {
             open.latest = open.latest.max(placed.pts());
-            if let Some(last) = open.samples.last_mut().filter(|_| !placed.gap_before) {
-                // Only samples left out between them can part two samples that no gap parts: the first lasts longer.
-                last.duration =
-                    u32::try_from(placed.dts.saturating_sub(last.dts)).unwrap_or(last.duration);
+            if let Some(begin) = open.samples.first().filter(|_| !open.settled) {
+                open.settled = placed.pts() > begin.pts();
+                open.start = open.start.min(placed.pts());
             }
             open.samples.push(placed);
         }
@@ -454,6 +475,7 @@ impl Packer {
             followers_first: first && !gap_before,
             stretch: placed.stretch,
             latest: placed.pts(),
+            settled: true,
             samples: Vec::new(),
         });
     }

@@ -43,6 +43,14 @@ impl Shift {
         (self.steps, self.per_second)
     }
 
+    /// By so much later, rounded up to a whole step.
+    pub(crate) fn later_by(self, time: Time) -> Self {
+        Self {
+            steps: self.steps.saturating_add(time.ceil(self.per_second)),
+            ..self
+        }
+    }
+
     /// The shift in a track's ticks.
     pub fn ticks(self, timescale: u32) -> i64 {
         Time::new(self.steps, self.per_second).nearest(timescale)

@@ -240,7 +240,10 @@ pub fn multivariant_playlist(
         if let Some(channels) = rendition.channels {
             let _ = write!(text, ",CHANNELS=\"{channels}\"");
         }
-        let _ = writeln!(text, ",URI=\"{}\"", rendition.uri);
+        if rendition.uri != variant.uri {
+            let _ = write!(text, ",URI=\"{}\"", rendition.uri);
+        }
+        text.push('\n');
     }
     let _ = write!(
         text,

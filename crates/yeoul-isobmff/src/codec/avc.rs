@@ -75,10 +75,8 @@ pub(super) fn rebuild(old: &[u8], sets: &ParameterSets) -> Option<(Vec<u8>, (u16
             0,
         ]);
     }
-    Some((
-        out,
-        (u16::try_from(width).ok()?, u16::try_from(height).ok()?),
-    ))
+    let side = |side| u16::try_from(side).ok().filter(|side| *side > 0);
+    Some((out, (side(width)?, side(height)?)))
 }
 
 /// Whether a record of this profile ends in chroma format and bit depths. Some recorders leave them out all the same.

@@ -66,12 +66,12 @@ impl SampleEntry {
 
     /// The name that goes into a playlist's CODECS (RFC 6381), if the codec has one.
     pub fn codec_name(&self) -> Option<String> {
-        name::rfc6381(&self.bytes)
+        name::rfc6381(self)
     }
 
     /// Channels and sampling rate as an audio entry claims them, by the typed view.
     pub fn channels_and_rate(&self) -> Option<(u16, u32)> {
-        name::channels_and_rate(&self.bytes)
+        name::channels_and_rate(self)
     }
 
     /// The parameter sets in an `avc1`/`avc3`/`hvc1`/`hev1` entry.
@@ -114,7 +114,8 @@ impl SampleEntry {
         let (config, (width, height)) =
             rebuilt.ok_or_else(|| fault("its new sequence parameter set cannot be read"))?;
 
-        let mut out = self.bytes[..self.children_at()].to_vec();
+        let children_at = self.children_at().unwrap_or(self.bytes.len());
+        let mut out = self.bytes[..children_at].to_vec();
         out[32..34].copy_from_slice(&width.to_be_bytes());
         out[34..36].copy_from_slice(&height.to_be_bytes());
         for child in self.children() {
@@ -145,14 +146,13 @@ impl SampleEntry {
     }
 
     fn children(&self) -> Boxes<'_> {
-        let at = self.children_at();
+        let at = self.children_at().unwrap_or(self.bytes.len());
         Boxes::new(&self.bytes[at..], at as u64)
     }
 
-    fn children_at(&self) -> usize {
-        children_at(&self.bytes, self.handler)
-            .unwrap_or(self.bytes.len())
-            .min(self.bytes.len())
+    /// Where its child boxes begin; `None` where that is not known or there is no room for any.
+    fn children_at(&self) -> Option<usize> {
+        children_at(&self.bytes, self.handler).filter(|at| *at <= self.bytes.len())
     }
 }
 

@@ -2,8 +2,13 @@
 
 use mp4_atom::{Codec, Decode};
 
+use super::SampleEntry;
+
 /// The name of a sample entry, if its typed view can be read.
-pub(super) fn rfc6381(entry: &[u8]) -> Option<String> {
+pub(super) fn rfc6381(entry: &SampleEntry) -> Option<String> {
+    if !CODECS.contains(&&entry.kind().0) {
+        return four_letters(entry.bytes());
+    }
     let name = match decode(entry)? {
         Codec::Avc1(e) => avc("avc1", &e.avcc),
         Codec::Avc3(e) => avc("avc3", &e.avcc),
@@ -18,20 +23,51 @@ pub(super) fn rfc6381(entry: &[u8]) -> Option<String> {
         Codec::Flac(_) => "fLaC".to_owned(),
         Codec::Ac3(_) => "ac-3".to_owned(),
         Codec::Eac3(_) => "ec-3".to_owned(),
-        Codec::Wvtt(_) => "wvtt".to_owned(),
-        _ => return four_letters(entry),
+        _ => return None,
     };
     Some(name)
 }
 
-pub(super) fn channels_and_rate(entry: &[u8]) -> Option<(u16, u32)> {
+pub(super) fn channels_and_rate(entry: &SampleEntry) -> Option<(u16, u32)> {
     let codec = decode(entry)?;
     let audio = codec.audio()?;
     Some((audio.channel_count, u32::from(audio.sample_rate.integer())))
 }
 
-fn decode(mut entry: &[u8]) -> Option<Codec> {
-    Codec::decode(&mut entry).ok()
+/// Entries that have a typed view here. Others are not decoded, nor are children but those of [`CONFIGURATIONS`]: the
+/// decoder takes any box that it knows in either place, and among those are some that can claim billions of things of no
+/// bytes, which it would make.
+const CODECS: [&[u8; 4]; 13] = [
+    b"avc1", b"avc3", b"hvc1", b"hev1", b"av01", b"vp08", b"vp09", b"mp4a", b".mp3", b"Opus",
+    b"fLaC", b"ac-3", b"ec-3",
+];
+
+/// What the typed views need of an entry's children.
+const CONFIGURATIONS: [&[u8; 4]; 9] = [
+    b"avcC", b"hvcC", b"av1C", b"vpcC", b"esds", b"dOps", b"dfLa", b"dac3", b"dec3",
+];
+
+/// More than any decoder configuration.
+const MAX_CONFIGURATION: usize = 1 << 20;
+
+fn decode(entry: &SampleEntry) -> Option<Codec> {
+    if !CODECS.contains(&&entry.kind().0) {
+        return None;
+    }
+    let mut reduced = entry.bytes().get(..entry.children_at()?)?.to_vec();
+    for child in entry.children().map_while(Result::ok) {
+        // QuickTime wraps `esds` once more.
+        let inner = (child.kind.0 == *b"wave").then(|| child.children().map_while(Result::ok));
+        for found in std::iter::once(child).chain(inner.into_iter().flatten()) {
+            let wanted = CONFIGURATIONS.contains(&&found.kind.0);
+            if wanted && found.bytes.len() <= MAX_CONFIGURATION {
+                reduced.extend_from_slice(found.bytes);
+            }
+        }
+    }
+    let size = u32::try_from(reduced.len()).ok()?;
+    reduced.get_mut(..4)?.copy_from_slice(&size.to_be_bytes());
+    Codec::decode(&mut &*reduced).ok()
 }
 
 /// A codec without parameters is named by its entry's type.

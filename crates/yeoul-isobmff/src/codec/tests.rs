@@ -229,3 +229,37 @@ fn hevc_sets_in_several_arrays_or_in_none_are_rebuilt_once() {
         assert_eq!(hevc::parameter_sets(&rebuilt), Some(sets.clone()));
     }
 }
+
+/// The typed view made 2³² entries of a group description that has no bytes.
+#[test]
+fn a_child_that_claims_billions_of_empty_entries_costs_nothing() {
+    for version in 0..4 {
+        for kind in [b"roll", b"seig", b"abcd"] {
+            let claim = [&[version, 0, 0, 0][..], kind, &[0; 4], &[0xFF; 8]].concat();
+            let lie = boxed(b"sgpd", &claim);
+            let children = [boxed(b"avcC", &hex(AVCC_720)), lie.clone(), lie];
+            let bytes = visual(b"avc1", 1280, 720, &children);
+            let named = |handler| SampleEntry::new(&bytes, handler).unwrap().codec_name();
+            assert_eq!(named(Handler::Video).as_deref(), Some("avc1.4d401f"));
+            assert_eq!(named(Handler::Other(FourCc(*b"text"))), None);
+            let entry = boxed(b"sgpd", &[claim, vec![0; 78]].concat()).into();
+            let entry = SampleEntry::new(&entry, Handler::Video).unwrap();
+            assert_eq!(entry.codec_name().as_deref(), Some("sgpd"));
+            assert_eq!(entry.channels_and_rate(), None);
+        }
+    }
+}
+
+#[test]
+fn parameter_sets_of_a_picture_without_area_are_refused() {
+    let (entry, sets) = (hvc1(), hvc1().parameter_sets().unwrap());
+    // A width of 0: the code 1 where 1280 was; everything behind it is read anew and does not matter.
+    let mut sps = without_emulation(&sets.sps[0]);
+    sps[17] = 0xFF;
+    sps[18..].fill(0xFF);
+    assert_eq!(rebuilt_with(&entry, &sps), None);
+}
+
+fn without_emulation(nal: &[u8]) -> Vec<u8> {
+    bits::without_emulation_prevention(nal)
+}

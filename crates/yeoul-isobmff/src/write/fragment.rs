@@ -85,6 +85,14 @@ impl Field {
         }
     }
 
+    /// A default of no bytes would be a count that nothing can deny: a reader may refuse it.
+    fn of_sizes(samples: &[Sample]) -> Self {
+        match Self::of(samples, |s| s.size) {
+            Self::Default(0) => Self::PerSample,
+            field => field,
+        }
+    }
+
     fn default(self) -> Option<u32> {
         match self {
             Self::Default(value) => Some(value),
@@ -134,7 +142,7 @@ impl Plan {
         )?;
         let mut plan = Self {
             duration: Field::of(samples, |s| s.duration),
-            size: Field::of(samples, |s| s.size),
+            size: Field::of_sizes(samples),
             flags: Field::of(samples, |s| s.flags),
             has_offsets: samples.iter().any(|s| s.composition_offset != 0),
             has_negative_offsets: samples.iter().any(|s| s.composition_offset < 0),

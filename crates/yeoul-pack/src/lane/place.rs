@@ -5,7 +5,7 @@ use super::take::InHand;
 use super::{
     FileKind, Lane, Output, PackError, PlacedSegment, SegmentFile, TrackSummary, folder, join,
 };
-use crate::catalogue::short;
+use crate::catalogue::{TakeId, short};
 use crate::layout::{Layout, body};
 use crate::placement::Shift;
 use crate::segment::{Piece, Segment, TrackInit};
@@ -18,9 +18,19 @@ impl<O: Output> Lane<'_, O> {
         hand: &mut InHand,
         segment: &Segment,
     ) -> Result<(), PackError<O::Error>> {
+        let parted = decode_gap(hand, segment);
         if let Some(hole) = segment.hole_before {
-            let parted = decode_gap(hand, segment);
             hand.shift = self.timeline.close_hole(hand.shift, hole, parted);
+        }
+        // A track that comes late may lie before a hole that is closed by now: it opens again.
+        let reopened = parted.filter(|parted| parted.ticks < 0);
+        if let Some(overlap) = reopened {
+            let overlap = Time::new(-overlap.ticks, overlap.timescale);
+            hand.shift = hand.shift.later_by(overlap);
+            let start = hand.shift.apply(segment.start);
+            if let Some(before) = self.segments.last().filter(|before| start < before.end) {
+                hand.shift = hand.shift.later_by(before.end.minus(start));
+            }
         }
         let shift = hand.shift;
         if hand.end.is_none() {
@@ -33,9 +43,10 @@ impl<O: Output> Lane<'_, O> {
             let Some(end) = pieces.last().map(Piece::decode_end) else {
                 continue;
             };
-            hand.decoded_until[slot] = Some(end);
             // Nothing of a later take may be decoded before it.
-            hand.end = hand.end.max(hand.time(slot, end));
+            let end = hand.time(slot, end);
+            hand.decoded_until[slot] = end.map(|end| shift.apply(end));
+            hand.end = hand.end.max(end);
         }
 
         if let Some(shift) = self.journal.published.get(&segment.stem()) {
@@ -56,7 +67,7 @@ impl<O: Output> Lane<'_, O> {
                 )
             })
             .collect();
-        let name = format!("{}-{}.m4s", short(hand.report.id), segment.stem());
+        let name = format!("{}-{}.m4s", self.prefix(hand.report.id), segment.stem());
         let layout = self.options.layout;
         let mut files = BTreeMap::new();
         let groups: Vec<Vec<usize>> = match layout {
@@ -118,7 +129,7 @@ impl<O: Output> Lane<'_, O> {
         self.segments.push(PlacedSegment {
             start: shift.apply(segment.start),
             end: shift.apply(segment.end),
-            discontinuity: segment.discontinuity,
+            discontinuity: segment.discontinuity || reopened.is_some(),
             independent: segment.independent,
             wall_ns: hand
                 .report
@@ -128,6 +139,16 @@ impl<O: Output> Lane<'_, O> {
         });
         self.journal_segment(shift, segment, hand);
         Ok(())
+    }
+
+    /// How a take's files are named: by its short id, unless a take before it has the same one.
+    fn prefix(&self, id: TakeId) -> String {
+        let mut before = self.report.takes.iter();
+        if before.any(|take| take.id != id && short(take.id) == short(id)) {
+            id.to_string()
+        } else {
+            short(id)
+        }
     }
 
     /// Says in the journal that the segment just placed is there.
@@ -192,15 +213,17 @@ impl<O: Output> Lane<'_, O> {
     }
 }
 
-/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time.
+/// The shortest time between the end of what a track had so far and its first sample in a segment, by decode time; below
+/// zero where they overlap. A track that had nothing so far may go back to where the take begins.
 fn decode_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
     let gaps = segment
         .tracks
         .iter()
         .enumerate()
         .filter_map(|(slot, pieces)| {
-            let until = hand.decoded_until[slot]?;
-            hand.time(slot, pieces.first()?.decode_time.saturating_sub(until))
+            let begins = hand.time(slot, pieces.first()?.decode_time)?;
+            let until = hand.decoded_until[slot].unwrap_or(hand.begin(begins.timescale));
+            Some(hand.shift.apply(begins).minus(until))
         });
     gaps.min()
 }

@@ -166,10 +166,12 @@ impl View<'_> {
         } else {
             self.tracks.keys().next().copied().unwrap_or(0)
         };
+        // Sound alone: the first rendition is the variant's own, the others are named beside it.
+        let several = self.tracks.len() > 1;
         let audio: Vec<AudioRendition> = self
             .tracks
             .iter()
-            .filter(|(slot, _)| has_video && **slot != 0)
+            .filter(|(slot, _)| if has_video { **slot != 0 } else { several })
             .map(|(slot, summary)| {
                 let language = Track::language_letters(summary.init.language);
                 AudioRendition {
@@ -181,21 +183,12 @@ impl View<'_> {
                         .entry
                         .channels_and_rate()
                         .map(|(channels, _)| channels),
-                    default: *slot == 1,
+                    default: *slot == main.max(1),
                 }
             })
             .collect();
-        let slots: Vec<usize> = if has_video {
-            self.tracks.keys().copied().collect()
-        } else {
-            vec![main]
-        };
         let mut codecs: Vec<String> = Vec::new();
-        for codec in slots
-            .iter()
-            .filter_map(|slot| self.tracks.get(slot))
-            .flat_map(|t| &t.codecs)
-        {
+        for codec in self.tracks.values().flat_map(|track| &track.codecs) {
             if !codecs.contains(codec) {
                 codecs.push(codec.clone());
             }
@@ -218,16 +211,18 @@ impl View<'_> {
         multivariant_playlist(&variant, &audio, independent)
     }
 
-    /// Peak and average bits a second of the main track with its largest companion.
+    /// Peak and average bits a second of the main track with its largest companion, or of the largest track of sound alone.
     fn bandwidth(&self, main: usize, with_audio: bool) -> (u64, u64) {
         let (mut peak, mut bits, mut duration) = (0, 0, 0);
         for segment in self.segments {
             let own = segment.files.get(&main).map_or(0, |file| file.bytes);
-            let others = segment
-                .files
-                .iter()
-                .filter(|(slot, _)| with_audio && **slot != main);
-            let total = own + others.map(|(_, file)| file.bytes).max().unwrap_or(0);
+            let others = segment.files.iter().filter(|(slot, _)| **slot != main);
+            let other = others.map(|(_, file)| file.bytes).max().unwrap_or(0);
+            let total = if with_audio {
+                own + other
+            } else {
+                own.max(other)
+            };
             let us = segment
                 .end
                 .minus(segment.start)

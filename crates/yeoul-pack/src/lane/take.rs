@@ -35,8 +35,10 @@ pub(super) struct InHand {
     pub(super) report: TakeReport,
     /// Latest end of anything, on the take's clock.
     pub(super) end: Option<Time>,
-    /// By kept track: where its last sample ends in decode time.
-    pub(super) decoded_until: Vec<Option<i64>>,
+    /// By kept track: the broadcast time at which its last sample ends in decode time.
+    pub(super) decoded_until: Vec<Option<Time>>,
+    /// How far the take was moved before any hole of it was closed.
+    pub(super) first_shift: Shift,
     /// Where the take begins on its own clock, nanoseconds.
     pub(super) start_ns: i64,
     /// The last recording, if its recorder did not close it and it is not torn.
@@ -62,6 +64,7 @@ impl InHand {
             left_open: None,
             kept,
             packer,
+            first_shift: shift,
             shift,
             sources: Sources::new(),
             report: TakeReport {
@@ -74,6 +77,12 @@ impl InHand {
             },
             end: None,
         }
+    }
+
+    /// Broadcast time at which the take begins: nothing of it is decoded earlier.
+    pub(super) fn begin(&self, timescale: u32) -> Time {
+        let start = ticks_from_ns(self.start_ns.into(), timescale);
+        self.first_shift.apply(Time::new(start, timescale))
     }
 
     /// Ticks of a kept track.
@@ -259,8 +268,11 @@ impl<O: Output> Lane<'_, O> {
                 // An edit list may shift a track before its take: nothing lies before that.
                 let floor = ticks_from_ns(hand.start_ns.into(), track.timescale);
                 let base = ticks_from_ns(base_ns.into(), track.timescale);
+                // Without a `tfdt` a recording's first run begins at its 0, what comes later goes on.
+                let first = hand.packer.sample_count(run.slot) == 0;
                 let own = run
                     .decode_time
+                    .or(first.then_some(0))
                     .map(|time| base.saturating_add(time).max(floor));
                 let pushed =
                     hand.packer
@@ -362,7 +374,6 @@ impl<O: Output> Lane<'_, O> {
         hand.packer.finish();
         self.drain(hand)?;
         hand.packer.restart(tracks);
-        hand.decoded_until.fill(None);
         let message = "a track's timescale differs from the recording before: the timeline goes on with a discontinuity";
         self.warn(Warning::of(
             WarningKind::EntryChanged,

@@ -14,6 +14,9 @@ impl Packer {
     /// Lets go of the segments that nothing can be added to.
     pub(super) fn emit_ready(&mut self) {
         while let Some(next) = self.open.get(1) {
+            if !next.settled && self.open.len() == 2 {
+                break;
+            }
             let end = Time::new(next.start, self.slots[0].timescale());
             if !self.followers_passed(end) {
                 break;
@@ -56,6 +59,7 @@ impl Packer {
             stretch: self.stretch,
             latest: start,
             samples: Vec::new(),
+            settled: true,
         });
         true
     }
@@ -208,11 +212,12 @@ impl Packer {
         inits: Vec<u32>,
         tracks: Vec<Vec<Piece>>,
     ) {
-        let suffix = match self.last_name {
-            Some((number, suffix)) if number == open.number => suffix + 1,
-            _ => 0,
+        // Where presentation goes back, numbers do not: two segments would have one name.
+        let (number, suffix) = match self.last_name {
+            Some((last, suffix)) if last >= open.number => (last, suffix + 1),
+            _ => (open.number, 0),
         };
-        self.last_name = Some((open.number, suffix));
+        self.last_name = Some((number, suffix));
         let first = self.last_inits.is_none();
         let new_init = self.last_inits.as_ref().is_some_and(|last| *last != inits);
         let previous_end = self.previous_end.replace(end);
@@ -222,7 +227,7 @@ impl Packer {
         };
         self.last_inits = Some(inits.clone());
         self.ready.push_back(Segment {
-            number: open.number,
+            number,
             suffix,
             start,
             end,

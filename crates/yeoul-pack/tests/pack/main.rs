@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod economy;
+mod found;
 mod golden;
 mod hostile;
 mod order;

@@ -140,7 +140,8 @@ fn extinf(timed: &Timed, shown: &[Option<Shown>], manifest: Option<&Manifest>) -
     let mut faults = Vec::new();
     let mut base: Option<Base> = None;
     let mut elapsed = 0;
-    let last = timed.list.entries.iter().rposition(|e| !e.gap);
+    // Any other entry ends where the next begins, which may be later than its own pictures: leading ones come behind.
+    let last = timed.list.entries.len().checked_sub(1);
     for (n, (entry, shown)) in timed.list.entries.iter().zip(shown).enumerate() {
         if entry.discontinuity && manifest.is_none() {
             base = None;
@@ -214,5 +215,62 @@ fn date(entry: &Entry, new_run: bool, anchor: i128, shown: &Shown) -> Option<Str
             })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i128 = 1_000_000;
+
+    fn timed(label: &str, entries: &str, shown: Vec<Option<Shown>>) -> Timed {
+        let text = format!(
+            "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXT-X-MAP:URI=\"i.mp4\"\n{entries}#EXT-X-ENDLIST\n"
+        );
+        Timed {
+            label: label.to_owned(),
+            list: Playlist::parse(&text),
+            shown,
+        }
+    }
+
+    fn shown(video: bool, start: i128, end: i128) -> Option<Shown> {
+        Some(Shown {
+            start: start * MS,
+            own: None,
+            slack: 0,
+            take: None,
+            video,
+            frame: 33 * MS,
+            ends: (end * MS, end * MS),
+        })
+    }
+
+    /// The last pictures before the cut are leading ones of the next segment, and sound left before it.
+    #[test]
+    fn sound_that_leaves_is_not_held_against_the_end_of_an_open_gop() {
+        let video = timed(
+            "video",
+            "#EXTINF:4.067,\na.m4s\n#EXTINF:1.0,\nb.m4s\n",
+            vec![shown(true, 0, 3933), shown(true, 4067, 5067)],
+        );
+        let sound = timed(
+            "audio",
+            "#EXTINF:4.067,\na.m4s\n#EXTINF:1.0,\n#EXT-X-GAP\ngap.m4s\n",
+            vec![shown(false, 0, 2300), None],
+        );
+        let mut report = Report::default();
+        check(&[video, sound], None, &mut report);
+        assert_eq!(report.problems, []);
+    }
+
+    #[test]
+    fn the_last_entry_must_end_with_what_it_shows() {
+        let shown = vec![shown(true, 0, 3933)];
+        let video = timed("video", "#EXTINF:4.067,\na.m4s\n", shown);
+        let mut report = Report::default();
+        check(&[video], None, &mut report);
+        assert_eq!(report.problems.len(), 1);
     }
 }
