@@ -17,6 +17,9 @@ pub struct BoxHeader {
 }
 
 impl BoxHeader {
+    /// Stands for the type in an error where there are too few bytes to read one.
+    pub const UNREADABLE: FourCc = FourCc(*b"????");
+
     /// Reads the header at the start of `bytes`. `offset` only goes into errors.
     ///
     /// # Errors
@@ -33,7 +36,7 @@ impl BoxHeader {
             )
         };
         let Some((size, kind)) = be32(bytes, 0).zip(array::<4>(bytes, 4)) else {
-            return Err(short(FourCc(*b"????"), 8));
+            return Err(short(Self::UNREADABLE, 8));
         };
         let kind = FourCc(kind);
         let (mut header_len, size) = match size {

@@ -17,6 +17,18 @@ use crate::warning::{Warning, WarningKind};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TakeId(pub [u8; 16]);
 
+impl TakeId {
+    /// Reads an id of 32 hex digits.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digit = |at: usize| text.get(2 * at..2 * at + 2);
+        let mut id = [0; 16];
+        for (at, byte) in id.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(digit(at)?, 16).ok()?;
+        }
+        (text.len() == 32).then_some(Self(id))
+    }
+}
+
 impl std::fmt::Display for TakeId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -18,6 +18,16 @@ pub enum Gaps {
     Close,
 }
 
+impl Gaps {
+    /// The name on the command line and in the manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Close => "close",
+        }
+    }
+}
+
 /// A take overlaps the one before by more than this: it ran beside it and goes to a lane of its own.
 pub const MAX_OVERLAP: Time = Time::new(1, 1);
 

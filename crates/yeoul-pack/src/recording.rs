@@ -41,7 +41,7 @@ pub enum RecordingError {
         name: String,
     },
     /// It does not begin with a box that an MP4 can begin with.
-    #[error("{name}: not an MP4: begins with {found} where 'ftyp' or 'moov' was expected")]
+    #[error("{name}: not an MP4: {}", beginning(*found))]
     NotMp4 {
         /// The source's name.
         name: String,
@@ -88,6 +88,14 @@ pub enum RecordingError {
     /// It cannot be read or changed meanwhile.
     #[error(transparent)]
     Source(#[from] SourceError),
+}
+
+fn beginning(found: FourCc) -> String {
+    if found == BoxHeader::UNREADABLE {
+        "too short for a box".to_owned()
+    } else {
+        format!("begins with {found} where 'ftyp' or 'moov' was expected")
+    }
 }
 
 impl Recording {

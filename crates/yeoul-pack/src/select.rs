@@ -28,6 +28,18 @@ pub enum Selector {
     None,
 }
 
+impl std::fmt::Display for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::First => f.write_str("first"),
+            Self::Number(n) => write!(f, "{n}"),
+            Self::Language(code) => write!(f, "lang:{code}"),
+            Self::All => f.write_str("all"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
 /// A selector that is not one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a track selection: use first, a number from 1, lang:kor, all or none")]

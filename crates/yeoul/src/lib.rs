@@ -28,6 +28,20 @@ pub fn say_error(error: &str) {
     let _ = writeln!(std::io::stderr(), "{label} {}", printable(error));
 }
 
+/// An error and its causes, each once: some errors say their cause themselves.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !said.contains(&cause) {
+            if !said.is_empty() {
+                said.push_str(": ");
+            }
+            said.push_str(&cause);
+        }
+    }
+    said
+}
+
 /// The text with control characters escaped: a file's name may have newlines and terminal codes in it.
 fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

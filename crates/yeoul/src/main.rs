@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        yeoul::say_error(&format!("{error:#}"));
+        yeoul::say_error(&yeoul::with_causes(&error));
         ExitCode::FAILURE
     })
 }

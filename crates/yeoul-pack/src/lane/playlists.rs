@@ -211,29 +211,47 @@ impl View<'_> {
         multivariant_playlist(&variant, &audio, independent)
     }
 
-    /// Peak and average bits a second of the main track with its largest companion, or of the largest track of sound alone.
+    /// Peak and average bits a second of the main track with its largest companion. The peak is that of runs of segments
+    /// that last half a target duration or more (RFC 8216bis §4.4.6.2): a sliver alone is no load.
     fn bandwidth(&self, main: usize, with_audio: bool) -> (u64, u64) {
-        let (mut peak, mut bits, mut duration) = (0, 0, 0);
-        for segment in self.segments {
-            let own = segment.files.get(&main).map_or(0, |file| file.bytes);
-            let others = segment.files.iter().filter(|(slot, _)| **slot != main);
-            let other = others.map(|(_, file)| file.bytes).max().unwrap_or(0);
-            let total = if with_audio {
-                own + other
-            } else {
-                own.max(other)
+        let segments: Vec<(u64, u64)> = self
+            .segments
+            .iter()
+            .map(|segment| {
+                let own = segment.files.get(&main).map_or(0, |file| file.bytes);
+                let others = segment.files.iter().filter(|(slot, _)| **slot != main);
+                let other = others.map(|(_, file)| file.bytes).max().unwrap_or(0);
+                let total = if with_audio {
+                    own + other
+                } else {
+                    own.max(other)
+                };
+                let us = segment.end.minus(segment.start).nearest(1_000_000).max(1);
+                (total, us.cast_unsigned())
+            })
+            .collect();
+        let sum = |run: &[(u64, u64)]| {
+            let add = |(bytes, us): (u64, u64), (b, u): &(u64, u64)| {
+                (bytes.saturating_add(*b), us.saturating_add(*u))
             };
-            let us = segment
-                .end
-                .minus(segment.start)
-                .nearest(1_000_000)
-                .max(1)
-                .cast_unsigned();
-            peak = peak.max(rate(total, us));
-            bits += total;
-            duration = u64::saturating_add(duration, us);
+            run.iter().fold((0, 0), add)
+        };
+        let longest = segments.iter().map(|(_, us)| *us).max().unwrap_or(1);
+        let average = sum(&segments);
+        let average = rate(average.0, average.1.max(1));
+        let mut peak = average;
+        for start in 0..segments.len() {
+            let (mut bytes, mut us) = (0u64, 0u64);
+            for (more, duration) in &segments[start..] {
+                bytes = bytes.saturating_add(*more);
+                us = us.saturating_add(*duration);
+                if us >= longest / 2 {
+                    peak = peak.max(rate(bytes, us));
+                    break;
+                }
+            }
         }
-        (peak, rate(bits, duration.max(1)))
+        (peak, average)
     }
 }
 

@@ -152,7 +152,7 @@ impl LanePacker {
 
     /// The take that was in hand when the journal ended, until [`LanePacker::take_up`] or the next take.
     pub fn interrupted(&self) -> Option<TakeId> {
-        parse_id(&self.journal.interrupted.as_ref()?.id)
+        TakeId::from_hex(&self.journal.interrupted.as_ref()?.id)
     }
 
     /// The take in hand, its end so far on the wall clock, and its last recording's number.
@@ -360,11 +360,6 @@ impl TrackLine {
             codecs: summary.codecs.clone(),
         }
     }
-}
-
-fn parse_id(hex: &str) -> Option<TakeId> {
-    let bytes = unhex(hex);
-    bytes.as_ref().try_into().ok().map(TakeId)
 }
 
 fn unhex(text: &str) -> Bytes {

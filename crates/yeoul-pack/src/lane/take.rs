@@ -14,7 +14,7 @@ use crate::packer::Packer;
 use crate::placement::{Placement, Shift};
 use crate::scan::Parts;
 use crate::segment::TrackInit;
-use crate::select::Kept;
+use crate::select::{Kept, Selector};
 use crate::time::{Time, ticks_from_ns};
 use crate::warning::{Warning, WarningKind};
 
@@ -163,6 +163,7 @@ impl<O: Output> Lane<'_, O> {
                 }
                 let base_ns = found.recording.mtxi.map_or(0, |_| found.dts_ns);
                 let start_ns = base_ns.saturating_add(choice.start_ns.unwrap_or(0));
+                self.warn_if_not_selected(&kept, found.input.name());
                 return Ok(Some(Chosen {
                     kept,
                     tracks,
@@ -183,6 +184,25 @@ impl<O: Output> Lane<'_, O> {
                 .push(Warning::of(WarningKind::NotSelected, name, message));
         }
         Ok(None)
+    }
+
+    /// A track that was asked for by number or language and is not in a take.
+    fn warn_if_not_selected(&mut self, kept: &[Kept], name: &str) {
+        let rendition = &self.options.rendition;
+        let video = kept.iter().any(|kept| kept.slot == 0);
+        let audio = kept.iter().any(|kept| kept.slot > 0);
+        for (kind, selector, there) in [
+            ("video", &rendition.video, video),
+            ("audio", &rendition.audio, audio),
+        ] {
+            let asked = matches!(selector, Selector::Number(_) | Selector::Language(_));
+            if asked && !there {
+                let message =
+                    format!("no {kind} track fits --{kind} {selector}: its take goes without");
+                let warning = Warning::of(WarningKind::NotSelected, name, message);
+                self.report.warnings.push(warning);
+            }
+        }
     }
 
     /// Lets go of a take's last segments.

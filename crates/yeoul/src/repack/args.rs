@@ -9,21 +9,24 @@ Examples:
   A folder of recordings as HLS, with the first video and the first audio track:
       yeoul repack recordings/cam1 -o out
 
-  One broadcast whose recordings lie in a folder a day:
+  One broadcast whose recordings lie in one folder per day:
       yeoul repack 'recordings/cam1/**/*.mp4' -o out
 
-  A file a track (CMAF), the Korean audio, six-second segments, nothing between takes:
-      yeoul repack recordings/cam1 -o out --layout cmaf --audio lang:kor --segment 6s --gaps close
+  One file per track (CMAF), the Korean audio, six-second segments, nothing between takes:
+      yeoul repack cam1 -o out --layout cmaf --audio lang:kor --segment 6s --gaps close
 
   The second take's clock was 1.5 s fast:
       yeoul repack recordings/cam1 -o out --offset 2=-1.5
 
-  For a program: how far the recordings' clock is off at each boundary
-      yeoul repack recordings/cam1 -o out --json | jq '.broadcasts[].takes[].boundaries[].clock_ticks'
+  As recordings are closed, until it is stopped:
+      yeoul repack --watch /srv/recordings -o /srv/hls
 
-A folder is a broadcast; a folder with subfolders is one for each (in a subfolder of DIR with its name). Files and patterns
-that are given one by one are one broadcast. A broken recording costs itself only: a warning says what was left out.
-DIR is replaced if yeoul wrote it and nothing else is in it; anything else is refused.
+  For a program: how far the recordings' clock is off at each boundary
+      yeoul repack cam1 -o out --json | jq '.broadcasts[].takes[].boundaries'
+
+A folder is one broadcast; a folder with subfolders is one for each, in a subfolder of DIR with its name. Files and \
+patterns that are given one by one are one broadcast. A broken recording costs only itself: a warning says what was \
+left out. DIR is replaced if yeoul wrote it and nothing else is in it; anything else is refused.
 
 Exit status: 0 done, 1 nothing could be used or DIR could not be written (then it is as it was), 2 wrong usage.";
 
@@ -79,10 +82,10 @@ pub struct Args {
     #[arg(long, requires = "watch")]
     pub finish: bool,
     /// With --watch: time between two looks at everything, for folders without events (network file systems)
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, requires = "watch")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = wait, requires = "watch")]
     pub rescan: Time,
     /// With --watch: a recording that was never closed counts as closed when nothing was written to it for so long
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "watch")]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = wait, requires = "watch")]
     pub idle: Time,
     /// Refuse recordings larger than this, in MiB
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
@@ -150,6 +153,26 @@ impl Args {
 
 const SHORTEST_SEGMENT: i64 = 100_000;
 const LONGEST_SEGMENT: i64 = 3600 * 1_000_000;
+
+const LONGEST_WAIT: i64 = 24 * 3600 * 1_000_000;
+
+/// `10s`, `500ms`, `5m` or `1h`.
+fn wait(text: &str) -> Result<Time, String> {
+    let scaled = |number: &str, seconds: i64| decimal(number, 6)?.checked_mul(seconds);
+    let us = match (
+        text.strip_suffix("ms"),
+        text.strip_suffix('m'),
+        text.strip_suffix('h'),
+    ) {
+        (Some(number), _, _) => decimal(number, 3),
+        (None, Some(number), _) => scaled(number, 60),
+        (None, None, Some(number)) => scaled(number, 3600),
+        (None, None, None) => scaled(text.strip_suffix('s').unwrap_or(text), 1),
+    };
+    us.filter(|us| (1_000..=LONGEST_WAIT).contains(us))
+        .map(|us| Time::new(us, 1_000_000))
+        .ok_or_else(|| "use a time from 1ms to 24h, such as 500ms, 10s, 5m or 1h".to_owned())
+}
 
 /// `4s`, `2.5s`, `500ms` or `4`, exact to the microsecond.
 fn duration(text: &str) -> Result<Time, String> {

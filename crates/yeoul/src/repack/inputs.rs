@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use glob::MatchOptions;
-use yeoul_pack::{FileInput, Warning, WarningKind};
+use yeoul_pack::{FileInput, Input, Warning, WarningKind};
 
 use super::manifest::FILE_NAME;
 use super::own::files_written;
@@ -30,6 +30,24 @@ impl Group {
             let message = "left out: its path is not UTF-8; rename it";
             Warning::of(WarningKind::Refused, &path.display().to_string(), message)
         })
+    }
+
+    /// Its files that have at most `limit` bytes, and a warning for each other one.
+    pub(super) fn within(&self, limit: Option<u64>) -> (Vec<Arc<FileInput>>, Vec<Warning>) {
+        let (mut files, mut warnings) = (Vec::with_capacity(self.files.len()), Vec::new());
+        for file in &self.files {
+            let size = file.path().metadata().map_or(0, |meta| meta.len());
+            match limit.filter(|limit| size > *limit) {
+                Some(limit) => {
+                    let message = format!(
+                        "left out: has {size} bytes, over the limit of {limit} (--max-input)"
+                    );
+                    warnings.push(Warning::of(WarningKind::Refused, file.name(), message));
+                }
+                None => files.push(Arc::clone(file)),
+            }
+        }
+        (files, warnings)
     }
 
     /// Bytes of its files, as far as they can be told.

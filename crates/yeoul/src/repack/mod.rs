@@ -28,10 +28,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use yeoul_pack::{
-    Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, RecordingError, Take, Warning,
-    WarningKind,
+    Catalogue, Input, LaneReport, Output, OutputFile, PackOptions, RecordingError, Selector, Take,
+    Warning, WarningKind,
 };
 use yeoul_spans::SpansBuilder;
 use yeoul_spans::sink::digest::sha256;
@@ -80,6 +80,7 @@ fn run(args: &Args, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
         outcome.print_warnings();
         bail!("nothing to repack: none of the inputs has samples that can be kept");
     }
+    require_selected(args, &outcome)?;
     manifest::write_index(&staging, &outcome.broadcasts, args.fsync)?;
     outcome.packed = began.elapsed();
     interrupt.check()?;
@@ -113,16 +114,16 @@ impl Run<'_> {
     /// Packs one broadcast: a lane for takes that follow one another, and one more for each set that ran beside it.
     fn group(&mut self, group: &Group) -> anyhow::Result<()> {
         let options = self.args.options();
-        let inputs = group
-            .files
-            .iter()
-            .map(|file| Arc::clone(file) as Arc<dyn Input>);
+        let limit = self.args.max_input.map(|mib| mib << 20);
+        let (files, too_large) = group.within(limit);
+        let inputs = files.into_iter().map(|file| file as Arc<dyn Input>);
         let began = Instant::now();
         let mut catalogue = Catalogue::read(inputs, &options.limits)?;
         self.outcome.catalogued += began.elapsed();
         self.offsets.apply(&mut catalogue)?;
         let mut warnings = std::mem::take(&mut catalogue.warnings);
         warnings.extend(group.refused());
+        warnings.extend(too_large);
         warnings.extend(catalogue.refused.iter().map(|error| refused(group, error)));
         let indexed = indexed(&catalogue);
         let mut takes = catalogue.takes;
@@ -213,6 +214,20 @@ fn refused(group: &Group, error: &RecordingError) -> Warning {
         offset: None,
         message: format!("left out: {}", named.map_or(&*message, |(_, why)| why)),
     }
+}
+
+/// A track that was asked for by number or language must be somewhere.
+fn require_selected(args: &Args, outcome: &Outcome) -> anyhow::Result<()> {
+    for (kind, selector) in [("video", &args.video), ("audio", &args.audio)] {
+        let asked = matches!(selector, Selector::Number(_) | Selector::Language(_));
+        let tracks = outcome.broadcasts.iter().flat_map(|b| &b.lane.tracks);
+        let there = tracks.into_iter().any(|track| track.kind == kind);
+        ensure!(
+            there || !asked,
+            "--{kind} {selector}: no recording has such a track with samples; `yeoul inspect FILE` lists what is there"
+        );
+    }
+    Ok(())
 }
 
 fn lane_name(group: &str, lane: u32) -> String {

@@ -89,6 +89,12 @@ pub(super) fn refuse_foreign(folder: &Path, name: &Path) -> anyhow::Result<()> {
     if is_empty {
         return Ok(());
     }
+    if folder.join(crate::watch::JOURNAL).exists() {
+        bail!(
+            "{}: a watch writes here (repack --watch); give another folder",
+            name.display()
+        );
+    }
     let Some(own) = files_written(folder) else {
         bail!(
             "{}: is not empty and yeoul did not write it; give another folder, or remove it first",

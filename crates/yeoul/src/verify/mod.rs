@@ -213,43 +213,85 @@ pub fn paths(paths: &[PathBuf], options: &Options) -> Result<Report> {
     Ok(report.finished())
 }
 
-/// A folder without `yeoul.json`: broadcasts inside it, or else recordings, or else one playlist.
+/// Folders in folders that are followed.
+const MAX_DEPTH: u32 = 32;
+
+/// A folder without `yeoul.json`: what a watch wrote, or recordings, or folders of these.
 fn folder(
     path: &Path,
     options: &Options,
     report: &mut Report,
     files: &mut Vec<PathBuf>,
 ) -> Result<()> {
+    let before = (
+        files.len(),
+        report.segments,
+        report.problems.len(),
+        report.notes.len(),
+    );
+    let found = inside(path, path, options, report, files, 0)?;
+    let after = (
+        files.len(),
+        report.segments,
+        report.problems.len(),
+        report.notes.len(),
+    );
+    if found == 0 && before == after {
+        return Err(Error::Nothing(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// Checks a folder and those in it; how many outputs there were.
+fn inside(
+    root: &Path,
+    path: &Path,
+    options: &Options,
+    report: &mut Report,
+    files: &mut Vec<PathBuf>,
+    depth: u32,
+) -> Result<usize> {
+    let label = path
+        .strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string();
+    if path.join(manifest::FILE_NAME).is_file() {
+        report.absorb(directory(path, options)?, &label);
+        return Ok(1);
+    }
+    if depth > MAX_DEPTH {
+        report.problem(
+            &label,
+            &format!("folders are nested deeper than {MAX_DEPTH}: not followed"),
+        );
+        return Ok(0);
+    }
     let read = |source| Error::Read {
         path: path.to_owned(),
         source,
     };
-    let mut inside = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir(path).map_err(read)? {
-        inside.push(entry.map_err(read)?.path());
+        entries.push(entry.map_err(read)?.path());
     }
-    inside.sort();
-    let broadcasts: Vec<_> = inside
-        .iter()
-        .filter(|p| p.join(manifest::FILE_NAME).is_file())
-        .collect();
-    for dir in &broadcasts {
-        let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
-        report.absorb(directory(dir, options)?, &name);
-    }
+    entries.sort();
     let index = path.join("index.m3u8");
-    if broadcasts.is_empty() && index.is_file() {
-        report.absorb(playlist(&index)?, "");
-    } else if broadcasts.is_empty() {
-        let before = files.len();
-        files.extend(
-            inside
-                .into_iter()
-                .filter(|p| p.is_file() && p.extension().is_some_and(|e| e == "mp4")),
-        );
-        if files.len() == before {
-            return Err(Error::Nothing(path.to_owned()));
+    let is_output = index.is_file();
+    if is_output {
+        report.absorb(playlist(&index)?, &label);
+    } else {
+        let is_recording = |p: &&PathBuf| p.is_file() && p.extension().is_some_and(|e| e == "mp4");
+        files.extend(entries.iter().filter(is_recording).cloned());
+    }
+    let mut found = usize::from(is_output);
+    for entry in entries {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        let is_track = is_output && (name == "video" || name.starts_with("audio"));
+        let is_link = entry.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        if entry.is_dir() && !is_link && !is_track && !name.starts_with('.') {
+            found += inside(root, &entry, options, report, files, depth + 1)?;
         }
     }
-    Ok(())
+    Ok(found)
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,6 +25,8 @@ pub(super) struct Broadcast {
     options: Options,
     recordings: Recordings,
     lanes: Vec<Lane>,
+    /// Takes that have ended: what comes of them later has no place any more.
+    ended: BTreeSet<TakeId>,
     waits_for_header: bool,
 }
 
@@ -51,6 +54,7 @@ impl Broadcast {
             options: options.clone(),
             recordings,
             lanes: Vec::new(),
+            ended: BTreeSet::new(),
             waits_for_header: false,
         };
         for number in 1..=MAX_LANES {
@@ -102,6 +106,11 @@ impl Broadcast {
             self.recordings.mark_packed(&recording.file);
         }
         let packer = LanePacker::resume(self.options.pack.clone(), lines);
+        let takes = packed
+            .iter()
+            .filter_map(|recording| TakeId::from_hex(&recording.take));
+        self.ended
+            .extend(takes.filter(|take| Some(*take) != packer.interrupted()));
         let mut lane = Lane {
             folder: folder.to_owned(),
             packer,
@@ -181,14 +190,9 @@ impl Broadcast {
                         self.tell_packed(&pending, lane, began, waiting());
                     }
                 }
-                Next::Late(pending) => {
-                    self.tell(
-                        &pending.name,
-                        format!(
-                            "left out: number {} came after its successors were packed",
-                            pending.found.number
-                        ),
-                    );
+                Next::Late(pending, why) => {
+                    let number = pending.found.number;
+                    self.tell(&pending.name, &format!("left out: number {number}: {why}"));
                     self.recordings.mark_packed(&pending.name);
                 }
             }
@@ -212,6 +216,7 @@ impl Broadcast {
                 folder: &lane.folder,
                 fsync: self.options.fsync,
             };
+            self.ended.extend(lane.packer.in_hand());
             lane.packer.end_take(&mut files)?;
             let entries = lane.packer.take_journal().into_iter().map(Entry::Lane);
             lane.journal.add(entries)?;
@@ -235,6 +240,12 @@ impl Broadcast {
     /// What is to be done next; `None`: nothing that is finished is left.
     fn next(&self, everything: bool) -> Option<Next> {
         let pending = self.recordings.pending();
+        if let Some(late) = pending
+            .iter()
+            .find(|pending| self.ended.contains(&pending.take))
+        {
+            return Some(Next::Late(late.clone(), "its take has ended already"));
+        }
         for lane in &self.lanes {
             let Some(id) = lane.packer.in_hand() else {
                 continue;
@@ -244,7 +255,13 @@ impl Broadcast {
             };
             let expected = lane.last_number.map_or(0, |last| last + 1);
             if first.found.number < expected {
-                return Some(Next::Late(first.clone()));
+                let is_there = lane.packer.has_recording(first.found.number);
+                let why = if is_there {
+                    "this number of its take is packed already"
+                } else {
+                    "its successors are packed already"
+                };
+                return Some(Next::Late(first.clone(), why));
             }
             if first.found.number > expected && lane.last_number.is_some() && !everything {
                 return Some(Next::Everything);
@@ -328,7 +345,7 @@ impl Broadcast {
         let Some(index) = lane else {
             self.tell(
                 &pending.name,
-                "left out: no track with samples fits the selection".to_owned(),
+                "left out: no track with samples fits the selection",
             );
             self.recordings.mark_packed(&pending.name);
             return Ok(None);
@@ -340,7 +357,7 @@ impl Broadcast {
             Ok(()) => {}
             Err(PackError::Source(error)) => {
                 // It changed under our hands. What the lane knew before it is in the journal.
-                self.tell(&pending.name, format!("left out: {error}"));
+                self.tell(&pending.name, &format!("left out: {error}"));
                 self.recordings.refuse(&pending.name);
                 self.reopen(index)?;
                 return Ok(None);
@@ -398,6 +415,7 @@ impl Broadcast {
                 folder: &lane.folder,
                 fsync: self.options.fsync,
             };
+            self.ended.extend(lane.packer.in_hand());
             let begun = match lane.packer.begin_take(&take, &mut files) {
                 Ok(begun) => begun,
                 Err(error) => {
@@ -432,7 +450,7 @@ impl Broadcast {
         }
     }
 
-    fn tell(&self, name: &str, message: String) {
+    fn tell(&self, name: &str, message: &str) {
         if !self.options.quiet {
             crate::say(&format!(
                 "warning: {}: {message}",
@@ -466,8 +484,9 @@ impl Broadcast {
                 .iter()
                 .for_each(|warning| crate::say(&format!("warning: {warning}")));
             crate::tell(&format!(
-                "{}: {} segments so far, {ms:.1} ms, {waiting} folders waiting",
+                "{}: packed in {ms:.1} ms; segments in {}: {}; folders waiting: {waiting}",
                 path.display(),
+                lane.folder.display(),
                 lane.packer.segment_count()
             ));
         }
@@ -477,7 +496,7 @@ impl Broadcast {
 /// What to do with a pending recording.
 enum Next {
     Recording(Pending),
-    Late(Pending),
+    Late(Pending, &'static str),
     Everything,
     /// Nothing, until the header of a take's second recording is there.
     Header,
@@ -530,16 +549,17 @@ impl Lane {
     }
 }
 
-/// The options that decide what an output holds, for the journal's first line.
+/// The options that decide what an output holds, as on the command line: the journal's first line.
 fn describe(options: &Options) -> String {
     let pack = &options.pack;
+    let target = pack.cut.target;
     format!(
-        "format {}, {:?}, gaps {:?}, segments of {}/{} s, video {:?}, audio {:?}",
+        "format {}, --layout {} --gaps {} --segment {}/{} s --video {} --audio {}",
         yeoul_pack::FORMAT_VERSION,
-        pack.layout,
-        pack.gaps,
-        pack.cut.target.ticks,
-        pack.cut.target.timescale,
+        pack.layout.name(),
+        pack.gaps.name(),
+        target.ticks,
+        target.timescale,
         pack.rendition.video,
         pack.rendition.audio
     )

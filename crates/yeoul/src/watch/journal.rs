@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use yeoul_pack::Line;
 
 /// The journal's name in a lane's folder.
-pub(super) const FILE_NAME: &str = ".yeoul-journal";
+pub(crate) const FILE_NAME: &str = ".yeoul-journal";
 
 /// A journal larger than this is refused: some hundred bytes a segment, so years.
 const MAX_JOURNAL: u64 = 4 << 30;

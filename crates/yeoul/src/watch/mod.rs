@@ -18,6 +18,8 @@ mod journal;
 mod queue;
 mod recordings;
 
+pub(crate) use self::journal::FILE_NAME as JOURNAL;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -112,6 +114,10 @@ fn run_locked(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCo
         output,
         ..options.clone()
     };
+    if !options.quiet && !options.json {
+        let (folder, output) = (options.folder.display(), options.output.display());
+        crate::tell(&format!("watching {folder}, writing {output}"));
+    }
     let queue = Queue::new(&options);
     if options.finish {
         queue.everything();

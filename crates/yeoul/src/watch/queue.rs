@@ -89,8 +89,13 @@ impl<'a> Queue<'a> {
     pub(super) fn work(&self, interrupt: &Interrupt) {
         while let Some((folder, hint)) = self.take(interrupt) {
             if let Err(error) = self.process(&folder, &hint, interrupt) {
-                crate::say_error(&format!("{error:#}"));
-                self.lock().failed.get_or_insert(error);
+                let mut state = self.lock();
+                if self.options.finish && state.failed.is_none() {
+                    // It is what the command ends with, and told then.
+                    state.failed = Some(error);
+                } else {
+                    crate::say_error(&crate::with_causes(&error));
+                }
             }
             let mut state = self.lock();
             state.in_hand.remove(&folder);
@@ -174,7 +179,12 @@ impl<'a> Queue<'a> {
             return Ok(Arc::clone(known));
         }
         let name = relative_name(&self.options.folder, folder);
-        let opened = Broadcast::open(folder, &self.options.output.join(name), self.options)?;
+        let output = if name.as_os_str().is_empty() {
+            self.options.output.clone()
+        } else {
+            self.options.output.join(name)
+        };
+        let opened = Broadcast::open(folder, &output, self.options)?;
         let opened = Arc::new(Mutex::new(opened));
         self.lock()
             .broadcasts

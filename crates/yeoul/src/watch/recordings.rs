@@ -145,7 +145,11 @@ impl Recordings {
                 self.pending.remove(name);
             }
             Err(error) => {
-                tell(name, format!("left out: {error}"));
+                let why = error.to_string();
+                let why = why
+                    .strip_prefix(&*path.display().to_string())
+                    .unwrap_or(&why);
+                tell(name, format!("left out: {}", why.trim_start_matches(": ")));
                 self.refuse(name);
             }
         }

@@ -29,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn examples_of_the_help_parse() {
     let world = World::new();
-    for (args, count) in [(&["--help"][..], 3), (&["repack", "--help"], 5)] {
+    for (args, count) in [(&["--help"][..], 3), (&["repack", "--help"], 6)] {
         let help = world.yeoul(args).ended(0).out;
         let examples = examples(&help);
         assert_eq!(examples.len(), count, "{help}");

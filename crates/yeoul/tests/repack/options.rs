@@ -271,3 +271,18 @@ fn wrong_usage_is_2_and_makes_nothing() {
         assert_eq!(world.names(""), ["in"], "{args:?}");
     }
 }
+
+#[test]
+fn recordings_over_the_limit_of_size_are_left_out_and_named() {
+    let world = World::new();
+    world.copy("audio-only", "in");
+    world.copy("killed", "in");
+    world.copy("reconnects", "in");
+    let said = world.repack(&["in", "--max-input", "1"], "out").ended(0);
+    said.says(&["over the limit of 1048576 (--max-input)"]);
+    world.record(presets::simple(1, 4), "small");
+    world
+        .repack(&["small", "--audio", "lang:kor"], "korean")
+        .ended(1)
+        .says(&["--audio lang:kor", "yeoul inspect"]);
+}

@@ -383,3 +383,51 @@ fn a_signal_ends_a_watch_at_once_and_leaves_no_socket() {
     );
     assert!(!output.join(".yeoul.sock").exists());
 }
+
+#[test]
+fn finished_takes_stay_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let (all, live, output) = (
+        dir.path().join("all"),
+        dir.path().join("live"),
+        dir.path().join("out"),
+    );
+    std::fs::create_dir(&all).unwrap();
+    std::fs::create_dir(&live).unwrap();
+    let scenario = yeoul_testkit::presets::simple(9, 30);
+    Recorder::new(scenario, Folder::new(&all).unwrap())
+        .unwrap()
+        .record()
+        .unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(&all)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    names.sort();
+    for name in &names[..3] {
+        std::fs::copy(all.join(name), live.join(name)).unwrap();
+    }
+    run(&["--watch", "--finish"], &live, &output);
+    let before = published(&output);
+    for name in &names[3..] {
+        std::fs::copy(all.join(name), live.join(name)).unwrap();
+    }
+    let done = run(&["--watch", "--finish"], &live, &output);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("its take has ended already"), "{said}");
+    for (name, (inode, bytes)) in published(&output) {
+        let (old_inode, old) = &before[&name];
+        assert!(*old == bytes, "{name} changed");
+        assert!(
+            !is_media(&name) || *old_inode == inode,
+            "{name} was written again"
+        );
+    }
+    let verified = yeoul().arg("verify").arg(dir.path()).output().unwrap();
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+}
