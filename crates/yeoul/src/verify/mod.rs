@@ -263,7 +263,7 @@ fn inside(
     if depth > MAX_DEPTH {
         report.problem(
             &label,
-            &format!("folders are nested deeper than {MAX_DEPTH}: not followed"),
+            format!("folders are nested deeper than {MAX_DEPTH}: not followed"),
         );
         return Ok(0);
     }
