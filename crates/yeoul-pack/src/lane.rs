@@ -284,7 +284,10 @@ struct SegmentFile {
 }
 
 struct TrackSummary {
+    /// As it was when the track came first.
     init: TrackInit,
+    /// As it is now.
+    latest: TrackInit,
     codecs: Vec<String>,
     samples: u64,
     ticks: u64,

@@ -38,8 +38,8 @@ pub use one::{Fragment, OneError, PackedRecording, pack_recording};
 pub use packer::{CutOptions, Packer, ReadHead};
 pub use placement::{Gaps, MAX_OVERLAP, Shift};
 pub use playlist::{
-    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MediaPlaylist, PlaylistEntry, PlaylistKind, Variant,
-    media_playlist, multivariant_playlist, rfc3339,
+    AudioRendition, GAP_URI, MAX_GAP_ENTRIES, MAX_GAP_ENTRIES_GROWING, MediaPlaylist,
+    PlaylistEntry, PlaylistKind, Variant, media_playlist, multivariant_playlist, rfc3339,
 };
 pub use recording::{MAX_BOXES_BEFORE_MOOV, Recording, RecordingError};
 pub use scan::{Parts, Run};

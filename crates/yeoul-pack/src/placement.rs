@@ -97,18 +97,20 @@ impl Timeline {
         }
     }
 
-    /// Places a take by its start on its own clock and its wall clock, both in nanoseconds.
+    /// Places a take by its start on its own clock (its recorder's, and that of the first kept sample) and by its wall clock,
+    /// all in nanoseconds.
     pub(crate) fn place(
         &self,
         tracks: &[TrackInit],
-        start_ns: i64,
+        (start_ns, kept_ns): (i64, i64),
         anchor_ns: Option<i64>,
     ) -> Placement {
         let grid = grid(tracks);
         // Rounded down: nothing of the take may come before the end of the one before.
-        let start = Time::new(-scale_up(-i128::from(start_ns), grid), grid);
+        let on_grid = |ns: i64| Time::new(-scale_up(-i128::from(ns), grid), grid);
+        let start = on_grid(start_ns);
         let behind = |end: Time| Shift {
-            steps: end.ceil(grid).saturating_sub(start.ticks),
+            steps: end.ceil(grid).saturating_sub(on_grid(kept_ns).ticks),
             per_second: grid,
         };
         let Some(end) = self.end else {
@@ -240,7 +242,8 @@ mod tests {
 
     fn after_one_take(gaps: Gaps) -> Timeline {
         let mut timeline = Timeline::new(gaps);
-        let Placement::At(shift) = timeline.place(&tracks(), -66_666_666, Some(100 * SECOND))
+        let Placement::At(shift) =
+            timeline.place(&tracks(), (-66_666_666, -66_666_666), Some(100 * SECOND))
         else {
             panic!("the first take has a place");
         };
@@ -253,7 +256,7 @@ mod tests {
     #[test]
     fn rule_02_a_take_lies_where_its_wall_clock_says() {
         let timeline = after_one_take(Gaps::Keep);
-        let Placement::At(shift) = timeline.place(&tracks(), 0, Some(120 * SECOND)) else {
+        let Placement::At(shift) = timeline.place(&tracks(), (0, 0), Some(120 * SECOND)) else {
             panic!("no overlap");
         };
         assert_eq!(
@@ -270,7 +273,7 @@ mod tests {
             120 * SECOND + 77_777_777,
             120 * SECOND + 999_999_999,
         ] {
-            let Placement::At(shift) = timeline.place(&tracks(), 0, Some(wall)) else {
+            let Placement::At(shift) = timeline.place(&tracks(), (0, 0), Some(wall)) else {
                 panic!()
             };
             let (video, audio) = (shift.ticks(90_000), shift.ticks(48_000));
@@ -281,14 +284,15 @@ mod tests {
     #[test]
     fn rule_11_more_than_a_second_of_overlap_is_another_lane() {
         let timeline = after_one_take(Gaps::Keep);
-        let placement = timeline.place(&tracks(), 0, Some(108 * SECOND));
+        let placement = timeline.place(&tracks(), (0, 0), Some(108 * SECOND));
         assert_eq!(placement, Placement::Beside(Time::new(2, 1)));
     }
 
     #[test]
     fn rule_12_a_clock_step_places_the_take_at_the_end_and_says_so() {
         let timeline = after_one_take(Gaps::Keep);
-        let Placement::ClockStep(shift, early) = timeline.place(&tracks(), 0, Some(109 * SECOND))
+        let Placement::ClockStep(shift, early) =
+            timeline.place(&tracks(), (0, 0), Some(109 * SECOND))
         else {
             panic!("half a second early");
         };
@@ -302,7 +306,7 @@ mod tests {
     #[test]
     fn closing_up_leaves_nothing_between_takes_and_shortens_holes() {
         let timeline = after_one_take(Gaps::Close);
-        let Placement::At(shift) = timeline.place(&tracks(), 0, Some(1000 * SECOND)) else {
+        let Placement::At(shift) = timeline.place(&tracks(), (0, 0), Some(1000 * SECOND)) else {
             panic!()
         };
         assert_eq!(

@@ -4,8 +4,12 @@ use std::fmt::Write;
 
 use crate::time::{Time, ns_from_ticks};
 
-/// GAP entries that one gap may take; a longer gap has longer entries.
-pub const MAX_GAP_ENTRIES: u64 = 60;
+/// GAP entries that one gap may take; a longer gap has longer entries. Few, because players take them one by one, some at
+/// a second each.
+pub const MAX_GAP_ENTRIES: i64 = 4;
+
+/// The same in a playlist that grows: its TARGETDURATION should not change, so a gap has more and shorter entries.
+pub const MAX_GAP_ENTRIES_GROWING: i64 = 60;
 
 /// A silence shorter than this is not worth an entry: the segment before it counts as that much longer.
 const SHORTEST_GAP_US: i64 = 1_000_000;
@@ -141,9 +145,11 @@ fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) 
         .map(|(_, duration, _)| rounded(*duration))
         .max()
         .unwrap_or(0);
-    let least = match kind {
-        PlaylistKind::Vod => 1,
-        PlaylistKind::Event { target_duration } => target_duration.max(1),
+    let (least, most_entries) = match kind {
+        PlaylistKind::Vod => (1, MAX_GAP_ENTRIES),
+        PlaylistKind::Event { target_duration } => {
+            (target_duration.max(1), MAX_GAP_ENTRIES_GROWING)
+        }
     };
     let longest = longest.max(least);
     let mut target = longest;
@@ -153,7 +159,7 @@ fn lines(entries: &[PlaylistEntry], kind: PlaylistKind) -> (Vec<Line<'_>>, i64) 
             duration_us,
             entry: Some(entry),
         });
-        let count = gap_entries(gap, longest);
+        let count = gap_entries(gap, longest).min(most_entries);
         for index in 0..count {
             let at = |index| scale_down(gap, index, count);
             let (from, to) = (at(index), at(index + 1));
@@ -174,9 +180,7 @@ fn scale_down(value: i64, index: i64, count: i64) -> i64 {
 }
 
 fn gap_entries(gap_us: i64, target: i64) -> i64 {
-    let wanted =
-        gap_us.div_euclid(target * 1_000_000) + i64::from(gap_us % (target * 1_000_000) != 0);
-    wanted.min(i64::try_from(MAX_GAP_ENTRIES).unwrap_or(i64::MAX))
+    gap_us.div_euclid(target * 1_000_000) + i64::from(gap_us % (target * 1_000_000) != 0)
 }
 
 /// A variant in a multivariant playlist: the video, or the audio where there is no video.

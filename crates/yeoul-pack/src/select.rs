@@ -1,5 +1,6 @@
 //! Which tracks are kept (rule 3): by default the first video and the first audio track that have samples.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use yeoul_isobmff::Limits;
@@ -8,6 +9,7 @@ use yeoul_spans::{Source, SourceError};
 
 use crate::recording::Recording;
 use crate::scan::Parts;
+use crate::time::Time;
 use crate::warning::Warning;
 
 /// A choice among the tracks of one kind.
@@ -67,6 +69,8 @@ pub(crate) struct Choice {
     pub(crate) kept: Vec<Kept>,
     /// Video tracks that fit; more than one only if all were asked for.
     pub(crate) videos: usize,
+    /// Where the first sample of any lies on the recording's clock, nanoseconds.
+    pub(crate) start_ns: Option<i64>,
 }
 
 /// What to keep.
@@ -98,7 +102,7 @@ impl Rendition {
                 .iter()
                 .filter(move |track| track.handler == handler);
             tracks
-                .map(|track| (track, with_samples.contains(&track.id)))
+                .map(|track| (track, with_samples.contains_key(&track.id)))
                 .collect::<Vec<_>>()
         };
         let video = self.video.pick(&of_kind(Handler::Video));
@@ -116,7 +120,15 @@ impl Rendition {
         if kept.is_empty() {
             warnings.extend(said);
         }
-        Ok(Choice { kept, videos })
+        let starts = kept
+            .iter()
+            .filter_map(|kept| with_samples.get(&kept.track_id));
+        let start_ns = starts.min().copied();
+        Ok(Choice {
+            kept,
+            videos,
+            start_ns,
+        })
     }
 }
 
@@ -152,19 +164,26 @@ impl Selector {
     }
 }
 
-/// The tracks that have samples in a recording. Stops as soon as every track has been seen.
+/// The tracks that have samples in a recording, each with where its first one lies on the recording's clock, nanoseconds
+/// rounded down. Stops as soon as every track has been seen.
 fn tracks_with_samples(
     source: &dyn Source,
     recording: &Recording,
     limits: &Limits,
-) -> Result<(Vec<u32>, Vec<Warning>), SourceError> {
+) -> Result<(BTreeMap<u32, i64>, Vec<Warning>), SourceError> {
     let ids: Vec<u32> = recording.tracks.iter().map(|track| track.id).collect();
-    let mut seen = vec![false; ids.len()];
+    let mut seen = BTreeMap::new();
     let mut parts = Parts::new(source, recording, &ids, limits)?;
-    while !seen.iter().all(|seen| *seen) && parts.next(&mut |run| seen[run.slot] = true)? {}
-    let ids = ids.into_iter().zip(seen);
-    let with_samples = ids.filter(|(_, seen)| *seen).map(|(id, _)| id).collect();
-    Ok((with_samples, parts.take_warnings()))
+    let mut more = true;
+    while more && seen.len() < ids.len() {
+        more = parts.next(&mut |run| {
+            let timescale = recording.tracks[run.slot].timescale;
+            let first = Time::new(run.decode_time.unwrap_or(0), timescale);
+            seen.entry(ids[run.slot])
+                .or_insert_with(|| first.floor(1_000_000_000));
+        })?;
+    }
+    Ok((seen, parts.take_warnings()))
 }
 
 #[cfg(test)]

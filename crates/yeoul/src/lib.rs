@@ -12,6 +12,11 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(line));
 }
 
+/// Tells something on standard output while work goes on; that nobody may listen is no reason to stop.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", printable(line));
+}
+
 /// Says on standard error why a command failed.
 pub fn say_error(error: &str) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

@@ -81,10 +81,23 @@ impl<O: Output> Lane<'_, O> {
                 hand.kept[group[0]].slot
             };
             let folder = folder(layout, slot);
-            let init: Vec<_> = group
+            let mut init: Vec<_> = group
                 .iter()
-                .map(|i| (hand.kept[*i].slot, &inits[*i]))
+                .map(|i| (hand.kept[*i].slot, inits[*i].clone()))
                 .collect();
+            if layout == Layout::Muxed {
+                // Players take no init with other tracks than the one before: a take without the picture, say, keeps its track.
+                let absent = self
+                    .tracks
+                    .iter()
+                    .filter(|(slot, _)| !init.iter().any(|(own, _)| own == *slot));
+                let absent: Vec<_> = absent
+                    .map(|(slot, track)| (*slot, track.latest.clone()))
+                    .collect();
+                init.extend(absent);
+                init.sort_by_key(|(slot, _)| *slot);
+            }
+            let init: Vec<_> = init.iter().map(|(slot, init)| (*slot, init)).collect();
             let map = self.init(&folder, &init)?;
             let tracks: Vec<_> = group.iter().map(|i| tracks[*i]).collect();
             if tracks.iter().all(|(_, pieces, _)| pieces.is_empty()) {
@@ -175,6 +188,7 @@ impl<O: Output> Lane<'_, O> {
             let slot = hand.kept[index].slot;
             let summary = self.tracks.entry(slot).or_insert_with(|| TrackSummary {
                 init: init.clone(),
+                latest: init.clone(),
                 codecs: Vec::new(),
                 samples: 0,
                 ticks: 0,
@@ -183,8 +197,12 @@ impl<O: Output> Lane<'_, O> {
                 .entry
                 .codec_name()
                 .unwrap_or_else(|| init.entry.kind().to_string());
+            let is_new = summary.samples == 0 || summary.latest != *init;
+            summary.latest.clone_from(init);
             if !summary.codecs.contains(&codec) {
                 summary.codecs.push(codec);
+            }
+            if is_new {
                 self.journal.add(Line::Track(TrackLine::new(slot, summary)));
             }
             for piece in &segment.tracks[index] {

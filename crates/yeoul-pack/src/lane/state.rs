@@ -30,7 +30,7 @@ pub enum Line {
     Take(TakeLine),
     /// A recording of the take in hand begins.
     Recording(RecordingLine),
-    /// A slot's track, when it is first seen or has a new codec.
+    /// A slot's track, when it is first seen or has changed.
     Track(TrackLine),
     /// A segment was published.
     Segment(SegmentLine),
@@ -298,12 +298,14 @@ impl LanePacker {
             .tracks
             .entry(line.slot)
             .or_insert_with(|| TrackSummary {
-                init,
+                init: init.clone(),
+                latest: init.clone(),
                 codecs: Vec::new(),
                 samples: 0,
                 ticks: 0,
             });
         summary.codecs = line.codecs;
+        summary.latest = init;
     }
 
     fn replay_segment(&mut self, line: SegmentLine) {
@@ -341,7 +343,7 @@ impl Journal {
 
 impl TrackLine {
     pub(super) fn new(slot: usize, summary: &TrackSummary) -> Self {
-        let init = &summary.init;
+        let init = &summary.latest;
         Self {
             slot,
             handler: init.handler.code().to_string(),

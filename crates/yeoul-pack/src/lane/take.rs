@@ -22,6 +22,8 @@ use crate::warning::{Warning, WarningKind};
 struct Chosen {
     kept: Vec<Kept>,
     tracks: Vec<TrackInit>,
+    /// Where their first sample lies on the take's clock, nanoseconds.
+    start_ns: i64,
 }
 
 /// A take in hand.
@@ -92,12 +94,17 @@ impl InHand {
 impl<O: Output> Lane<'_, O> {
     /// Chooses a take's tracks and its place.
     pub(super) fn begin(&mut self, take: &Take) -> Result<Begin, PackError<O::Error>> {
-        let Some(Chosen { kept, tracks }) = self.choose(take)? else {
+        let Some(Chosen {
+            kept,
+            tracks,
+            start_ns,
+        }) = self.choose(take)?
+        else {
             return Ok(Begin::Nothing);
         };
         let shift = match self
             .timeline
-            .place(&tracks, take.start_ns(), take.anchor_ns)
+            .place(&tracks, (take.start_ns(), start_ns), take.anchor_ns)
         {
             Placement::At(shift) => shift,
             Placement::ClockStep(shift, early) => {
@@ -154,7 +161,13 @@ impl<O: Output> Lane<'_, O> {
                         .warnings
                         .push(Warning::of(WarningKind::NotSelected, name, message));
                 }
-                return Ok(Some(Chosen { kept, tracks }));
+                let base_ns = found.recording.mtxi.map_or(0, |_| found.dts_ns);
+                let start_ns = base_ns.saturating_add(choice.start_ns.unwrap_or(0));
+                return Ok(Some(Chosen {
+                    kept,
+                    tracks,
+                    start_ns: start_ns.max(take.start_ns()),
+                }));
             }
         }
         let names: Vec<_> = take

@@ -1,6 +1,7 @@
 //! Signals end a run in order: what was staged goes, the output stays as it was, then the process dies of the signal.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -35,6 +36,22 @@ impl Interrupt {
         }
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         Ok(interrupt)
+    }
+
+    /// Gives a stream that becomes readable when a signal comes, for whoever waits for events.
+    ///
+    /// # Errors
+    /// No stream can be made.
+    pub fn stream(&self) -> io::Result<UnixStream> {
+        let (reader, writer) = UnixStream::pair()?;
+        let ignored = ignored();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let number = usize::try_from(signal).unwrap_or(0);
+            if ignored & (1 << (number - 1)) == 0 {
+                low_level::pipe::register(signal, writer.try_clone()?)?;
+            }
+        }
+        Ok(reader)
     }
 
     /// Whether to go on.

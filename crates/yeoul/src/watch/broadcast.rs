@@ -224,7 +224,10 @@ impl Broadcast {
         let (folder, quiet) = (self.folder.clone(), self.options.quiet);
         self.recordings.look(hint, &mut |name, message| {
             if !quiet {
-                eprintln!("warning: {}: {message}", folder.join(name).display());
+                crate::say(&format!(
+                    "warning: {}: {message}",
+                    folder.join(name).display()
+                ));
             }
         })
     }
@@ -361,6 +364,7 @@ impl Broadcast {
 
     /// A lane as its journal has it.
     fn reopen(&mut self, index: usize) -> anyhow::Result<()> {
+        self.lanes[index].journal.require_in_place()?;
         let folder = self.lanes[index].folder.clone();
         self.lanes[index] = self.open_lane(&folder)?;
         Ok(())
@@ -430,7 +434,10 @@ impl Broadcast {
 
     fn tell(&self, name: &str, message: String) {
         if !self.options.quiet {
-            eprintln!("warning: {}: {message}", self.folder.join(name).display());
+            crate::say(&format!(
+                "warning: {}: {message}",
+                self.folder.join(name).display()
+            ));
         }
     }
 
@@ -441,7 +448,7 @@ impl Broadcast {
         let path = self.folder.join(&pending.name);
         if self.options.json {
             let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-            println!(
+            crate::tell(&format!(
                 "{}",
                 serde_json::json!({
                     "packed": path.display().to_string(),
@@ -453,16 +460,16 @@ impl Broadcast {
                     "waiting": waiting,
                     "warnings": warnings,
                 })
-            );
+            ));
         } else if !self.options.quiet {
             warnings
                 .iter()
-                .for_each(|warning| eprintln!("warning: {warning}"));
-            println!(
+                .for_each(|warning| crate::say(&format!("warning: {warning}")));
+            crate::tell(&format!(
                 "{}: {} segments so far, {ms:.1} ms, {waiting} folders waiting",
                 path.display(),
                 lane.packer.segment_count()
-            );
+            ));
         }
     }
 }

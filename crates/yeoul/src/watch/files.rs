@@ -89,9 +89,9 @@ impl Files<'_> {
     /// Writes a file in the place of one that may be there.
     pub(super) fn replace(&self, name: &str, body: &Spans) -> Result<(), SinkError> {
         let path = self.folder.join(name);
-        if let Some(parent) = path.parent() {
+        if let Some(parent) = path.parent().filter(|parent| *parent != self.folder) {
             // Whether it failed shows when the file is written.
-            let _ = fs::create_dir_all(parent);
+            let _ = fs::create_dir(parent);
         }
         let options = FileOptions {
             fsync: self.fsync,

@@ -1,5 +1,6 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -105,6 +106,18 @@ impl Journal {
         Ok((journal, entries))
     }
 
+    /// Whoever removed the output under a running watch must be told: lines in a file that has no name are lost.
+    pub(super) fn require_in_place(&self) -> anyhow::Result<()> {
+        let ours = self.file.metadata()?;
+        let there = std::fs::symlink_metadata(&self.path).ok();
+        ensure!(
+            there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+            "{}: was removed or replaced while it was in use; start the watch again to pack everything anew",
+            self.path.display()
+        );
+        Ok(())
+    }
+
     /// Adds lines, in one write.
     pub(super) fn add(&mut self, entries: impl IntoIterator<Item = Entry>) -> anyhow::Result<()> {
         let mut text = Vec::new();
@@ -115,6 +128,7 @@ impl Journal {
         if text.is_empty() {
             return Ok(());
         }
+        self.require_in_place()?;
         let before = self.file.stream_position()?;
         let written = self.file.write_all(&text).and_then(|()| {
             if self.fsync {

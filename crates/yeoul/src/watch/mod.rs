@@ -18,6 +18,7 @@ mod journal;
 mod queue;
 mod recordings;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, R
 use notify::{RecursiveMode, Watcher};
 use yeoul_pack::PackOptions;
 
-use self::queue::{Hint, Queue};
+use self::queue::Queue;
 use crate::repack::Interrupt;
 
 /// Changes that may wait to be looked at; past that, everything is looked at.
@@ -72,6 +73,8 @@ enum Change {
     File(PathBuf),
     /// Anything may have changed.
     Everything,
+    /// A signal came.
+    Stop,
 }
 
 /// Runs until a signal ends it, or with `finish` until everything is packed.
@@ -79,6 +82,13 @@ enum Change {
 /// # Errors
 /// The folder cannot be watched, or the output is not one that a watch wrote.
 pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
+    let done = run_locked(options, interrupt);
+    // Only now: the socket is gone and everything in hand is done.
+    interrupt.die();
+    done
+}
+
+fn run_locked(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode> {
     let folder = options
         .folder
         .canonicalize()
@@ -110,45 +120,49 @@ pub fn run(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCode>
         return queue.finish();
     }
 
+    until_signal(&options, &queue, interrupt)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes changes as they come until a signal does.
+fn until_signal(options: &Options, queue: &Queue<'_>, interrupt: &Interrupt) -> anyhow::Result<()> {
     let (changes, receiver) = sync_channel(MAX_EVENTS);
     let awaited = Arc::clone(&options.headers_awaited);
     let watcher = watch(&options.folder, awaited, changes.clone());
     if let Err(error) = &watcher {
-        eprintln!(
+        crate::say(&format!(
             "warning: {}: no events of this folder ({error:#}); it is looked at every {} s",
             options.folder.display(),
             options.rescan.as_secs()
-        );
+        ));
     }
+    let mut signals = interrupt.stream().context("signals")?;
+    let stop = changes.clone();
+    std::thread::spawn(move || {
+        let _ = signals.read(&mut [0]);
+        let _ = stop.send(Change::Stop);
+    });
     let _socket = socket(&options.output, changes)?;
-    std::thread::scope(|scope| -> anyhow::Result<ExitCode> {
+    std::thread::scope(|scope| {
         for _ in 0..options.jobs {
             scope.spawn(|| queue.work(interrupt));
         }
         queue.everything();
         let mut looked = Instant::now();
-        while interrupt.check().is_ok() {
-            // A signal must be seen soon: what waits here waits in short turns, and only for events.
-            let turn = options
-                .rescan
-                .saturating_sub(looked.elapsed())
-                .min(Duration::from_millis(200));
-            match receiver.recv_timeout(turn) {
+        loop {
+            match receiver.recv_timeout(options.rescan.saturating_sub(looked.elapsed())) {
                 Ok(Change::File(path)) => queue.file(&path),
                 Ok(Change::Everything) => queue.everything(),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if looked.elapsed() >= options.rescan {
-                looked = Instant::now();
-                queue.everything();
+                Err(RecvTimeoutError::Timeout) => {
+                    looked = Instant::now();
+                    queue.everything();
+                }
+                Ok(Change::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         queue.close();
-        Ok(ExitCode::SUCCESS)
-    })?;
-    interrupt.die();
-    Ok(ExitCode::SUCCESS)
+    });
+    Ok(())
 }
 
 /// One watch an output.
@@ -212,7 +226,10 @@ fn socket(output: &Path, changes: SyncSender<Change>) -> anyhow::Result<Option<S
     let socket = match std::os::unix::net::UnixDatagram::bind(&path) {
         Ok(socket) => socket,
         Err(error) => {
-            eprintln!("warning: {}: no `yeoul notify` ({error})", path.display());
+            crate::say(&format!(
+                "warning: {}: no `yeoul notify` ({error})",
+                path.display()
+            ));
             return Ok(None);
         }
     };
@@ -265,19 +282,10 @@ pub fn notify_command(args: &NotifyArgs) -> anyhow::Result<ExitCode> {
     let socket = std::os::unix::net::UnixDatagram::unbound()?;
     let to = args.output.join(SOCKET);
     if let Err(error) = socket.send_to(file.as_os_str().as_bytes(), &to) {
-        eprintln!(
+        crate::say(&format!(
             "warning: {}: no watch is told ({error}); its next look finds the recording",
             to.display()
-        );
+        ));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-impl From<Change> for Hint {
-    fn from(change: Change) -> Self {
-        match change {
-            Change::File(path) => Self::Files([path].into()),
-            Change::Everything => Self::Everything,
-        }
-    }
 }

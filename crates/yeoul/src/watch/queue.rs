@@ -75,7 +75,7 @@ impl<'a> Queue<'a> {
             Ok(folders) => folders
                 .into_iter()
                 .for_each(|folder| self.add(folder, Hint::Everything)),
-            Err(error) => eprintln!("warning: {error:#}"),
+            Err(error) => crate::say(&format!("warning: {error:#}")),
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Queue<'a> {
     pub(super) fn work(&self, interrupt: &Interrupt) {
         while let Some((folder, hint)) = self.take(interrupt) {
             if let Err(error) = self.process(&folder, &hint, interrupt) {
-                eprintln!("error: {error:#}");
+                crate::say_error(&format!("{error:#}"));
                 self.lock().failed.get_or_insert(error);
             }
             let mut state = self.lock();

@@ -27,7 +27,7 @@ struct Watch {
 impl Watch {
     fn start(input: &Path, output: &Path, more: &[&str]) -> Self {
         let mut child = yeoul()
-            .args(["repack", "--watch", "--json", "--rescan", "1s"])
+            .args(["repack", "--watch", "--json"])
             .args(more)
             .arg(input)
             .arg("-o")
@@ -285,4 +285,101 @@ fn other_options_and_foreign_folders_are_refused() {
     refused(&[], &live, &foreign, "no watch wrote it");
     refused(&[], &live, &live.join("out"), "must not lie");
     refused(&[], &live, dir.path(), "must not lie");
+}
+
+#[test]
+fn an_output_that_is_removed_under_a_watch_is_said_and_packed_anew_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    std::fs::create_dir(&live).unwrap();
+    let scenario = yeoul_testkit::presets::simple(5, 40);
+    let mut recorder = Recorder::new(scenario, Folder::new(&live).unwrap()).unwrap();
+    let mut watch = Watch::start(&live, &output, &[]);
+    for _ in 0..12 {
+        recorder.next_part().unwrap();
+    }
+    watch.packed();
+    std::fs::remove_dir_all(&output).unwrap();
+    while recorder.next_part().unwrap().is_some() {}
+    watch.kill();
+    assert!(!output.join("index.m3u8").exists());
+    let batch = dir.path().join("batch");
+    run(&["--watch", "--finish"], &live, &output);
+    run(&["--quiet"], &live, &batch);
+    let text = |folder: &Path| std::fs::read_to_string(folder.join("index.m3u8")).unwrap();
+    assert_eq!(text(&output), text(&batch));
+}
+
+#[test]
+fn a_recording_that_is_rewritten_or_broken_costs_itself_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    std::fs::create_dir(&live).unwrap();
+    Recorder::new(
+        yeoul_testkit::presets::simple(5, 40),
+        Folder::new(&live).unwrap(),
+    )
+    .unwrap()
+    .record()
+    .unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(&live)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    names.sort();
+    std::fs::write(&names[2], "not a recording any more").unwrap();
+    std::fs::write(live.join("empty.mp4"), "").unwrap();
+    std::fs::create_dir(live.join("folder.mp4")).unwrap();
+    let done = run(&["--watch", "--finish"], &live, &output);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        said.contains("not an MP4") && said.contains("empty.mp4"),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(output.join("index.m3u8")).unwrap();
+    assert!(
+        text.contains("#EXT-X-GAP") && text.contains("#EXT-X-ENDLIST"),
+        "{text}"
+    );
+    let verified = yeoul()
+        .arg("verify")
+        .arg(output.join("index.m3u8"))
+        .output()
+        .unwrap();
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+}
+
+#[test]
+fn a_signal_ends_a_watch_at_once_and_leaves_no_socket() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    std::fs::create_dir(&live).unwrap();
+    let scenario = yeoul_testkit::presets::simple(2, 12);
+    Recorder::new(scenario, Folder::new(&live).unwrap())
+        .unwrap()
+        .record()
+        .unwrap();
+    // A look at everything comes in an hour only: it is the signal that must wake the watch.
+    let mut watch = Watch::start(&live, &output, &["--rescan", "3600s"]);
+    watch.packed();
+    assert!(output.join(".yeoul.sock").exists());
+    let id = watch.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let status = watch.child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(15)
+    );
+    assert!(!output.join(".yeoul.sock").exists());
 }
