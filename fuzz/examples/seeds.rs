@@ -1,5 +1,6 @@
 //! Makes `fuzz/seeds/` from the test recorder and the heads of the recordings in `testdata/`:
 //! `cargo run --manifest-path fuzz/Cargo.toml --example seeds`. The same bytes every time.
+//! Those named `found-…` are inputs that once failed and are not made here.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -135,3 +135,22 @@ fn what_cannot_be_written_is_refused() {
         assert_eq!(refused(&[track]), FourCc(*b"stsd"));
     }
 }
+
+/// Samples of one track went to two renditions.
+#[test]
+fn a_movie_with_one_track_id_twice_is_refused() {
+    let mut written = init(&[video(), audio()], &Brands::MUXED).unwrap().to_vec();
+    let moov = written.windows(4).position(|kind| kind == b"moov").unwrap() - 4;
+    let parse = |bytes: &[u8]| {
+        let bytes = bytes::Bytes::copy_from_slice(&bytes[moov..]);
+        yeoul_isobmff::movie::Movie::parse(&bytes, 0, &yeoul_isobmff::Limits::DEFAULT)
+    };
+    assert_eq!(parse(&written).unwrap().tracks.len(), 2);
+    let last = written
+        .windows(4)
+        .rposition(|kind| kind == b"tkhd")
+        .unwrap();
+    written[last + 16..last + 20].copy_from_slice(&video().track_id.to_be_bytes());
+    let error = parse(&written).unwrap_err().to_string();
+    assert!(error.contains("twice"), "{error}");
+}

@@ -413,7 +413,9 @@ impl Packer {
         }
         if self.begins_segment(&placed, sync, first) {
             let independent = sync && start.is_none_or(|start| start.independent);
-            let gap_before = placed.gap_before || (first && !self.open.is_empty());
+            // Before the take's first segment there is no gap: what followers have from before belongs to it.
+            let begun = !self.open.is_empty() || self.last_inits.is_some();
+            let gap_before = begun && (placed.gap_before || (first && !self.open.is_empty()));
             self.begin_segment(&placed, independent, first, gap_before);
             if let Some(open) = self.open.back_mut() {
                 open.settled = sync;

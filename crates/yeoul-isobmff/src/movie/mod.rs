@@ -61,7 +61,11 @@ impl Movie {
                             limit,
                         }));
                     }
-                    tracks.push(Track::parse(bytes, &child, extends.as_ref(), limits)?);
+                    let track = Track::parse(bytes, &child, extends.as_ref(), limits)?;
+                    if tracks.iter().any(|known: &Track| known.id == track.id) {
+                        return Err(child.error(Fault::Value("its track id is there twice")));
+                    }
+                    tracks.push(track);
                 }
                 b"udta" => {
                     // Foreign user data may not be a clean list of boxes; only ours must be readable.

@@ -129,3 +129,27 @@ fn segments_have_different_names_when_presentation_goes_back() {
     assert_eq!(distinct.len(), names.len(), "{names:?}");
     assert_eq!(distinct, names, "and in order");
 }
+
+#[test]
+fn a_hole_before_the_first_segment_of_a_take_is_no_gap() {
+    let video = packer().inits(0)[0].clone();
+    let audio = TrackInit {
+        handler: Handler::Audio,
+        ..video.clone()
+    };
+    let mut packer = Packer::new(CutOptions::new(Time::new(1, 1)), vec![video, audio]);
+    let mut head = |_: &FragmentSample, _: usize| -> Result<Bytes, Infallible> {
+        Ok(Bytes::from_static(&[0, 0, 0, 2, 0x2A, 1]))
+    };
+    packer.begin_recording(0, &[None, None], false);
+    for (slot, run) in [(0, [sample(3000, NON_SYNC, 0)]), (1, [sample(3000, 0, 0)])] {
+        let Ok(()) = packer.push_run(slot, Some(0), 1, &run, &mut head);
+    }
+    packer.begin_recording(1, &[None, None], true);
+    let Ok(()) = packer.push_run(0, Some(4 * SECOND), 1, &[sample(3000, 0, 0)], &mut head);
+    packer.finish();
+    let segment = packer.poll_segment().unwrap();
+    assert_eq!(segment.tracks[1].len(), 1, "the sound of before is kept");
+    assert_eq!(segment.start.ticks, 0, "and the segment begins with it");
+    assert!(packer.poll_segment().is_none());
+}

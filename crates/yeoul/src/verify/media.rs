@@ -50,6 +50,7 @@ pub(super) fn check(
         tracks: Tracks::default(),
         seen: Seen::default(),
         map: None,
+        anew: false,
     };
     for (n, entry) in list.entries.iter().enumerate() {
         pass.entry(entry, n == 0);
@@ -95,15 +96,19 @@ struct Pass<'p, 'm> {
     tracks: Tracks,
     seen: Seen,
     map: Option<String>,
+    /// A DISCONTINUITY came since the last segment, with this one or with a GAP before it.
+    anew: bool,
 }
 
 impl Pass<'_, '_> {
     fn entry(&mut self, entry: &Entry, first: bool) {
         self.seen.discontinuities += usize::from(entry.discontinuity && !first);
+        self.anew |= entry.discontinuity;
         let mut shown = None;
         if !entry.gap {
             self.report.segments += 1;
             shown = self.segment(entry, &entry.place(self.label));
+            self.anew = false;
         } else if let Some(file) = local_path(self.path, &entry.uri) {
             self.seen.files.insert(file);
         }
@@ -111,7 +116,7 @@ impl Pass<'_, '_> {
     }
 
     fn segment(&mut self, entry: &Entry, place: &str) -> Option<Shown> {
-        if self.map.is_some() && self.map != entry.map && !entry.discontinuity {
+        if self.map.is_some() && self.map != entry.map && !self.anew {
             self.report
                 .problem(place, "a new EXT-X-MAP without a DISCONTINUITY");
         }
