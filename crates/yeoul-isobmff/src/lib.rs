@@ -6,6 +6,23 @@
 //! anything is allocated or looped over; [`Limits`] names what is allowed.
 //!
 //! Writing is a pure function of its arguments: same input, same bytes.
+//!
+//! ```
+//! use yeoul_isobmff::FourCc;
+//! use yeoul_isobmff::walk::Boxes;
+//!
+//! let bytes = b"\0\0\0\x14ftypisom\0\0\0\0isom\0\0\0\x0dmdathello\0\0\0\x10moof";
+//! let mut boxes = Boxes::new(bytes, 0);
+//! let ftyp = boxes.next().ok_or("no box")??;
+//! assert_eq!((ftyp.kind, ftyp.offset), (FourCc(*b"ftyp"), 0));
+//! let mdat = boxes.next().ok_or("no box")??;
+//! assert_eq!((mdat.offset, mdat.content), (20, &b"hello"[..]));
+//!
+//! // A claimed size is checked against what is there; the error says where.
+//! let torn = boxes.next().ok_or("no box")?.unwrap_err();
+//! assert_eq!(torn.to_string(), "box 'moof' at offset 33: needs 16 bytes, 8 are there");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod codec;
 mod error;

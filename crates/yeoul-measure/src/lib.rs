@@ -55,7 +55,7 @@
 //! # }
 //! ```
 //!
-//! Linux only: it lives from `/proc` and pidfds. While a [`ClosureSide`] runs, nothing else may run in its process:
+//! Linux only: it relies on `/proc` and pidfds. While a [`ClosureSide`] runs, nothing else may run in its process:
 //! counters are the whole process's.
 
 pub mod closure;

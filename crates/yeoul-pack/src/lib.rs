@@ -9,6 +9,26 @@
 //!
 //! Nothing here reads payload but at most 4 KiB at each video sync sample. What comes out are [`Spans`](yeoul_spans::Spans):
 //! header bytes, and ranges of the recordings. [`pack_recording`] does it for one recording; [`pack_lane`] for takes.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use yeoul_pack::{MemoryInput, PackOptions, pack_recording};
+//! use yeoul_spans::Span;
+//!
+//! # let recording = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/plain-4s.mp4"))?;
+//! let input = Arc::new(MemoryInput::new("cam1/2026-11-30_19-47-55-613655.mp4", recording));
+//! let packed = pack_recording(input, &PackOptions::default())?;
+//! assert_eq!((packed.inits.len(), packed.fragments.len()), (1, 1));
+//!
+//! // Little of a segment is ours: the rest is ranges of the recording, for a sink to copy.
+//! let segment = &packed.fragments[0].body;
+//! let ours: u64 = segment.iter().map(|span| match span {
+//!     Span::Inline(header) => header.len() as u64,
+//!     Span::Range(_) => 0,
+//! }).sum();
+//! assert!(ours * 20 < segment.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod catalogue;
 mod clock;

@@ -17,7 +17,7 @@ Examples:
 
 Exit status: 0 done, 1 input refused or check failed, 2 wrong usage.";
 
-/// Repack recordings into HLS, CMAF and MP4 without re-encoding and without copying payload
+/// Repack recordings into HLS and CMAF without re-encoding and without copying payload
 #[derive(Debug, Parser)]
 #[command(name = "yeoul", version, after_long_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {

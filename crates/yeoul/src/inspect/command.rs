@@ -17,12 +17,12 @@ Examples:
   yeoul inspect --tracks --samples rec.mp4  every sample, without the boxes
   yeoul inspect --json rec.mp4 | jq .fault  null, or the box at fault, its offset and what is wrong
 
-Exit codes:
+Exit status:
   0  the file is whole
   1  it is torn or malformed: everything before the fault is shown, and the fault last
   2  wrong usage";
 
-/// Show what is in a recording, an MP4, an init or a segment.
+/// Show what is in a recording, an MP4, an init or a segment
 ///
 /// Prints the tree of boxes (offset, size, type and the fields that matter), a table of the tracks, and what the file is
 /// as a whole: parts, MediaMTX's identification, closed or not, torn where. Only headers are read, never payload: a file

@@ -81,6 +81,8 @@ pub(super) enum FileKind {
     Init,
     /// Parts without a `moov`.
     Segment,
+    /// `styp` alone: what GAP entries of a playlist name.
+    EmptySegment,
     /// A movie with sample tables.
     Plain,
     /// Neither.
@@ -93,6 +95,7 @@ impl FileKind {
             Self::Recording => "recording",
             Self::Init => "init",
             Self::Segment => "segment",
+            Self::EmptySegment => "empty segment",
             Self::Plain => "plain MP4",
             Self::Unknown => "unknown",
         }

@@ -27,6 +27,8 @@ pub(super) struct Scan {
     parts: u64,
     /// Whether there is a segment index, which may be a file of its own.
     indexed: bool,
+    /// Whether there is any box but `styp`.
+    beyond_type: bool,
     counted: u64,
     torn: Option<u64>,
     missing_samples: u64,
@@ -84,8 +86,10 @@ impl Scan {
             }
             self.end = found.offset + found.size;
             self.indexed |= found.header.kind == FourCc(*b"sidx");
+            self.beyond_type |= found.header.kind != FourCc(*b"styp");
         }
-        if self.movie.is_none() && self.parts == 0 && !self.indexed {
+        let says_where = self.movie.is_some() || self.parts > 0 || self.indexed;
+        if self.beyond_type && !says_where {
             let message =
                 "ends with neither 'moov' nor 'moof' in it: nothing here says where media is";
             return Err(Fault::of_file(self.end, message).into());
@@ -243,6 +247,7 @@ impl Scan {
             Some(_) if self.parts > 0 || mtxi.is_some() => FileKind::Recording,
             Some(_) => FileKind::Init,
             None if self.parts > 0 => FileKind::Segment,
+            None if self.end > 0 && !self.beyond_type => FileKind::EmptySegment,
             None => FileKind::Unknown,
         };
         Summary {

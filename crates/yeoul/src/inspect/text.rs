@@ -136,7 +136,7 @@ impl Report for Text<'_> {
     fn summary(&mut self, summary: &Summary<'_>) -> io::Result<()> {
         write!(self.out, "\n{}", summary.kind.name())?;
         if summary.parts > 0 || summary.closed.is_some() {
-            write!(self.out, ", {} parts", summary.parts)?;
+            write!(self.out, ", {}", counted(summary.parts, "part"))?;
         }
         match (summary.closed, summary.movie) {
             (Some(false), _) => write!(
@@ -170,9 +170,11 @@ impl Report for Text<'_> {
         }
         if summary.missing_samples > 0 {
             let missing = summary.missing_samples;
+            let are = if missing == 1 { "is" } else { "are" };
             writeln!(
                 self.out,
-                "{missing} samples are not wholly in the file and not counted"
+                "{} {are} not wholly in the file and not counted",
+                counted(missing, "sample")
             )?;
         }
         for note in summary.notes {
@@ -187,6 +189,12 @@ impl Report for Text<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// A number of things, as people say it.
+fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 fn push_value(line: &mut String, value: &Value) {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use yeoul::inspect::{Options, Verdict};
+use yeoul_isobmff::write::{Brands, styp};
 use yeoul_testkit::tear;
 
 use crate::world::{
@@ -91,6 +92,32 @@ fn zeros_where_a_box_should_be_are_named() {
         "zeros where a box was expected, as after a power cut"
     );
     assert_eq!(found["summary"]["parts"], 1);
+}
+
+/// What a playlist's GAP entries name.
+#[test]
+fn a_segment_of_its_type_alone_is_empty_and_no_fault() {
+    let gap = styp(&Brands::MUXED_SEGMENT).unwrap();
+    let (verdict, text) = report(&gap, &Options::default());
+    assert_eq!(verdict, Verdict::Whole);
+    assert_eq!(text.lines().last(), Some("empty segment"), "{text}");
+    let (verdict, found) = inspect_json(&gap);
+    assert_eq!(verdict, Verdict::Whole);
+    assert_eq!(found["summary"]["kind"], "empty segment");
+
+    let (verdict, _) = inspect_json(&gap[..gap.len() - 1]);
+    assert_eq!(verdict, Verdict::Faulty, "torn");
+    let payload = [&gap[..], b"\0\0\0\x09mdat."].concat();
+    let (verdict, _) = inspect_json(&payload);
+    assert_eq!(verdict, Verdict::Faulty, "payload that nothing tells of");
+}
+
+#[test]
+fn one_part_is_not_called_parts() {
+    let (bytes, _) = recording();
+    let (_, second_part, _) = top_level(&bytes)[4];
+    let (_, text) = report(&bytes[..second_part], &Options::default());
+    assert!(text.contains("recording, 1 part, closed"), "{text}");
 }
 
 #[test]
