@@ -1,6 +1,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use yeoul_measure::ratio::Bootstrap;
@@ -134,10 +135,23 @@ pub(super) fn compare(
     }))
 }
 
+/// Says what went wrong, a line each, and gives the exit code.
+pub(super) fn ended(wrong: &[String]) -> ExitCode {
+    for line in wrong {
+        crate::say_error(line);
+    }
+    if wrong.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
 /// What is wrong with a report, in a line each.
 pub(super) fn complaints(report: &Report) -> Vec<String> {
     let failed = report.sides.iter().filter_map(|side| match &side.end {
-        End::Completed => None,
+        // Whose fault it was is said of the side that was refused.
+        End::Completed | End::Stopped { .. } => None,
         end => Some(format!(
             "side \"{}\" {end} ({} rows are kept)",
             side.name,

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use serde_json::json;
 use yeoul_measure::equivalence::{Bytes, Equivalence, Named};
 use yeoul_measure::{CommandSide, Comparison, Input, Outputs, Report, RunContext, Scope, Side};
 
-use super::common::{Common, compare, complaints, own_command, print};
+use super::common::{Common, compare, complaints, ended, own_command, print};
 use super::folder::ReportFolder;
 use super::series;
 
@@ -199,10 +199,7 @@ fn pair(args: &Args, b: &str, inputs: &[Input], folder: &ReportFolder) -> anyhow
         reports.push(report);
     }
     tell(args, &reports)?;
-    if wrong.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    bail!("{}", wrong.join("\n"));
+    Ok(ended(&wrong))
 }
 
 fn tell(args: &Args, reports: &[Report]) -> anyhow::Result<()> {

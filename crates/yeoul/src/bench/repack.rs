@@ -8,7 +8,7 @@ use yeoul_measure::equivalence::Named;
 use yeoul_measure::{Comparison, Input, Outputs, Report, Side};
 
 use super::call::{self, Described, ToFolder};
-use super::common::{Common, compare, complaints, find_program, own_command, print};
+use super::common::{Common, compare, complaints, ended, find_program, own_command, print};
 use super::folder::ReportFolder;
 use super::levels;
 use super::sides::{FFMPEG_COMMON, FfmpegOutput, Plan, Way};
@@ -231,10 +231,7 @@ impl<'a> Bench<'a> {
         } else {
             &markdown
         })?;
-        if self.complaints.is_empty() {
-            return Ok(ExitCode::SUCCESS);
-        }
-        bail!("{}", self.complaints.join("\n"));
+        Ok(ended(&self.complaints))
     }
 
     /// Sides of unequal scope stand beside each other on purpose; each table's title says how they differ.

@@ -136,7 +136,7 @@ impl Section {
                 found.pairs,
                 cell(scopes)
             );
-            unequal.extend(difference);
+            unequal.extend(difference.filter(|difference| !unequal.contains(difference)));
         }
         if lines.is_empty() {
             return String::new();

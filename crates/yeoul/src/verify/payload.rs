@@ -41,7 +41,9 @@ pub(crate) fn digest(folder: &Path, scratch: &Path) -> io::Result<String> {
         let kind = name(kind);
         let _ = write!(text, "{kind} {} {samples} ", number + 1);
         let sum = sum.finalize();
-        sum.iter().for_each(|byte| drop(write!(text, "{byte:02x}")));
+        for byte in sum {
+            let _ = write!(text, "{byte:02x}");
+        }
         text.push('\n');
     }
     if text.is_empty() {
