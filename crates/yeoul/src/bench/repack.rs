@@ -149,7 +149,8 @@ impl<'a> Bench<'a> {
             self.inputs.len()
         ));
         let reference = work.join("reference");
-        let payload = make_reference(&input.path, &reference).with_context(|| shown.clone())?;
+        let described = make_reference(&input.path, &reference).with_context(|| shown.clone())?;
+        let payload = described.payload();
         let plan = Plan {
             ffmpeg: self
                 .ffmpeg
@@ -158,6 +159,7 @@ impl<'a> Bench<'a> {
             ffmpeg_output: self.args.ffmpeg_output,
             yeoul: self.yeoul.clone(),
             reference,
+            described: described.files,
             outputs,
         };
         let scratch = work.join("stream.mp4");
@@ -293,8 +295,8 @@ fn surroundings(sections: &[Section]) -> String {
     text
 }
 
-/// Makes what the resident side makes, once. Gives how many bytes of the recording are in it.
-fn make_reference(recording: &Path, folder: &Path) -> anyhow::Result<u64> {
+/// Makes what the resident side makes, once, and describes it.
+fn make_reference(recording: &Path, folder: &Path) -> anyhow::Result<Described> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
@@ -308,7 +310,7 @@ fn make_reference(recording: &Path, folder: &Path) -> anyhow::Result<u64> {
         meter: None,
     };
     call::pack(call::file(recording), &mut output).map_err(boxed)?;
-    Ok(described.payload())
+    Ok(described)
 }
 
 impl Ffmpeg {

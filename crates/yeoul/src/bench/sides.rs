@@ -1,8 +1,10 @@
 //! The ways of repacking that are compared.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
@@ -10,6 +12,8 @@ use std::rc::Rc;
 use clap::ValueEnum;
 use yeoul_measure::side::BoxError;
 use yeoul_measure::{ClosureSide, CommandSide, Meter, Outputs, RunContext, Scope, Side};
+use yeoul_pack::OutputFile;
+use yeoul_spans::Span;
 
 use super::call::{self, Described, ThroughMemory, ToFolder};
 
@@ -26,10 +30,12 @@ pub(super) enum Way {
     Memory,
     /// Yeoul resident, described only: nothing of the payload is read or written
     Virtual,
-    /// The same output files copied by the kernel alone (copy_file_range): the floor
+    /// The same output bytes from the recording by copy_file_range, all known beforehand: the floor
     KernelCopy,
-    /// The same output files copied by read and write through 256 KiB
+    /// The same output bytes from the recording by read and write through 256 KiB, all known beforehand
     ReadWrite,
+    /// The finished output files copied whole by copy_file_range: one range a file, at equal offsets
+    WholeCopy,
 }
 
 /// What an ffmpeg process makes.
@@ -63,14 +69,15 @@ pub(super) struct Plan {
     pub(super) ffmpeg_output: FfmpegOutput,
     /// This program.
     pub(super) yeoul: PathBuf,
-    /// What the resident side makes of the recording, for the bare copies.
+    /// What the resident side makes of the recording, for the bare copies: as a folder of files, and as spans.
     pub(super) reference: PathBuf,
+    pub(super) described: Vec<OutputFile>,
     pub(super) outputs: Outputs,
 }
 
 impl Way {
     /// The first one is the baseline of each input's own report.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Resident,
         Self::Ffmpeg,
         Self::Process,
@@ -78,6 +85,7 @@ impl Way {
         Self::Virtual,
         Self::KernelCopy,
         Self::ReadWrite,
+        Self::WholeCopy,
     ];
 
     /// How the side is named in rows and tables, and on the command line.
@@ -90,6 +98,7 @@ impl Way {
             Self::Virtual => "virtual",
             Self::KernelCopy => "kernel-copy",
             Self::ReadWrite => "read-write",
+            Self::WholeCopy => "whole-copy",
         }
     }
 
@@ -105,7 +114,7 @@ impl Way {
             Self::Ffmpeg | Self::Process => scope(true, true, true, true),
             Self::Resident | Self::Memory => scope(false, true, true, true),
             Self::Virtual => scope(false, false, true, false),
-            Self::KernelCopy | Self::ReadWrite => scope(false, true, false, true),
+            Self::KernelCopy | Self::ReadWrite | Self::WholeCopy => scope(false, true, false, true),
         }
     }
 
@@ -132,16 +141,33 @@ impl Way {
             })),
             Self::Virtual => Box::new(described(name, scope)),
             Self::KernelCopy => Box::new(ClosureSide::new(name, scope, |run, meter| {
-                each_file(&plan.reference, run.output, |from, to| {
-                    meter.kernel_copied(kernel_copy(from, to)?);
-                    Ok(())
+                let from = File::open(input(run))?;
+                each_file(plan, run, |span, to| match span {
+                    Span::Inline(bytes) => Ok(to.write_all(&bytes)?),
+                    Span::Range(range) => {
+                        meter.kernel_copied(range.len);
+                        kernel_copy(&from, range.offset, to, range.len)
+                    }
                 })
             })),
             Self::ReadWrite => Box::new(ClosureSide::new(name, scope, |run, _: &mut Meter| {
+                let from = File::open(input(run))?;
                 let mut buffer = vec![0; 256 << 10];
-                each_file(&plan.reference, run.output, |from, to| {
-                    read_write(from, to, &mut buffer)
+                each_file(plan, run, |span, to| match span {
+                    Span::Inline(bytes) => Ok(to.write_all(&bytes)?),
+                    Span::Range(range) => {
+                        read_write(&from, range.offset, to, range.len, &mut buffer)
+                    }
                 })
+            })),
+            Self::WholeCopy => Box::new(ClosureSide::new(name, scope, |run, meter| {
+                for file in &plan.described {
+                    let from = File::open(plan.reference.join(&file.name))?;
+                    let mut to = File::create(run.output.join(&file.name))?;
+                    meter.kernel_copied(file.body.len());
+                    kernel_copy(&from, 0, &mut to, file.body.len())?;
+                }
+                Ok(())
             })),
         }
     }
@@ -189,36 +215,46 @@ fn described<'a>(name: &str, scope: Scope) -> ClosureSide<'a> {
     })
 }
 
+/// Makes the files that were described before the clock started: what is left when nothing is to be found out.
 fn each_file(
-    from: &Path,
-    to: &Path,
-    mut copy: impl FnMut(&Path, &Path) -> Result<(), BoxError>,
+    plan: &Plan,
+    run: &RunContext<'_>,
+    mut put: impl FnMut(Span, &mut File) -> Result<(), BoxError>,
 ) -> Result<(), BoxError> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        copy(&entry.path(), &to.join(entry.file_name()))?;
+    for file in &plan.described {
+        let mut to = File::create(run.output.join(&file.name))?;
+        for span in &file.body {
+            put(span, &mut to)?;
+        }
     }
     Ok(())
 }
 
-fn kernel_copy(from: &Path, to: &Path) -> Result<u64, BoxError> {
-    const MOST: usize = 16 << 20;
-    let (from, to) = (File::open(from)?, File::create(to)?);
-    let mut done = 0;
-    loop {
-        match rustix::fs::copy_file_range(&from, None, &to, None, MOST)? {
-            0 => return Ok(done),
-            copied => done += u64::try_from(copied)?,
+fn kernel_copy(from: &File, mut at: u64, to: &mut File, len: u64) -> Result<(), BoxError> {
+    const MOST: u64 = 16 << 20;
+    let end = at + len;
+    while at < end {
+        let most = usize::try_from((end - at).min(MOST))?;
+        if rustix::fs::copy_file_range(from, Some(&mut at), to.as_fd(), None, most)? == 0 {
+            return Err("the recording is shorter than it was".into());
         }
     }
+    Ok(())
 }
 
-fn read_write(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<(), BoxError> {
-    let (mut from, mut to) = (File::open(from)?, File::create(to)?);
-    loop {
-        match from.read(buffer)? {
-            0 => return Ok(()),
-            read => to.write_all(&buffer[..read])?,
-        }
+fn read_write(
+    from: &File,
+    mut at: u64,
+    to: &mut File,
+    len: u64,
+    buffer: &mut [u8],
+) -> Result<(), BoxError> {
+    let end = at + len;
+    while at < end {
+        let most = usize::try_from(end - at)?.min(buffer.len());
+        from.read_exact_at(&mut buffer[..most], at)?;
+        to.write_all(&buffer[..most])?;
+        at += u64::try_from(most)?;
     }
+    Ok(())
 }

@@ -41,6 +41,7 @@ const QUESTIONS: [Question; 5] = [
         pairs: &[
             (Way::Resident, Way::KernelCopy),
             (Way::Resident, Way::ReadWrite),
+            (Way::Resident, Way::WholeCopy),
         ],
     },
     Question {
