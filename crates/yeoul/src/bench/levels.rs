@@ -13,7 +13,7 @@ use super::common::{Common, own_command, print};
 
 /// How calls at once are measured.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AtOnce {
     /// With --levels: independent processes for each input and level
     #[arg(long, value_name = "N", default_value_t = 5, requires = "levels")]
     processes: usize,
@@ -57,7 +57,7 @@ impl Disk {
     }
 }
 
-pub(super) fn run(common: &Common, levels: &[usize], args: &Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(common: &Common, levels: &[usize], args: &AtOnce) -> anyhow::Result<ExitCode> {
     let inputs = common.inputs()?;
     let folder = common.report()?;
     let work = common.work()?;

@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with_all = ["runs", "warm_ups", "ffmpeg", "sides"])]
     levels: Option<Vec<usize>>,
     #[command(flatten)]
-    at_once: levels::Args,
+    at_once: levels::AtOnce,
 }
 
 pub(super) fn command(args: &Args) -> anyhow::Result<ExitCode> {

@@ -19,7 +19,7 @@ const MAX_SAMPLE: u64 = 64 << 20;
 /// Samples and their digest, by kind of track and number within the kind.
 type Tracks = BTreeMap<([u8; 4], usize), (u64, Sha256)>;
 
-/// One line a track: its kind, how many samples it has, and the SHA-256 of the sizes and bytes of all of them in decode
+/// For each track, separated by `; `: its kind, its number within the kind, how many samples it has, and the SHA-256 of the sizes and bytes of all of them in decode
 /// order. Media playlists are read in their order; without one, every MP4 file is a stream of its own. `scratch` is a
 /// file to put streams together in; it is removed.
 pub(crate) fn digest(folder: &Path, scratch: &Path) -> io::Result<String> {
@@ -38,13 +38,15 @@ pub(crate) fn digest(folder: &Path, scratch: &Path) -> io::Result<String> {
     }
     let mut text = String::new();
     for ((kind, number), (samples, sum)) in tracks {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
         let kind = name(kind);
         let _ = write!(text, "{kind} {} {samples} ", number + 1);
         let sum = sum.finalize();
         for byte in sum {
             let _ = write!(text, "{byte:02x}");
         }
-        text.push('\n');
     }
     if text.is_empty() {
         return Err(io::Error::other(
