@@ -1,6 +1,6 @@
 //! Any two commands, by the same engine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -218,6 +218,6 @@ fn tell(args: &Args, reports: &[Report]) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn shown(path: &PathBuf) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }

@@ -19,8 +19,8 @@ const MAX_SAMPLE: u64 = 64 << 20;
 /// Samples and their digest, by kind of track and number within the kind.
 type Tracks = BTreeMap<([u8; 4], usize), (u64, Sha256)>;
 
-/// For each track, separated by `; `: its kind, its number within the kind, how many samples it has, and the SHA-256 of the sizes and bytes of all of them in decode
-/// order. Media playlists are read in their order; without one, every MP4 file is a stream of its own. `scratch` is a
+/// For each track, separated by `; `: its kind, its number within the kind, how many samples it has, and the SHA-256 of
+/// the sizes and bytes of all of them in decode order. Media playlists are read in their order; without one, every MP4 file is a stream of its own. `scratch` is a
 /// file to put streams together in; it is removed.
 pub(crate) fn digest(folder: &Path, scratch: &Path) -> io::Result<String> {
     let files = files(folder)?;

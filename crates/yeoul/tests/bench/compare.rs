@@ -160,9 +160,9 @@ fn a_side_that_prints_megabytes_hangs_or_leaves_processes_is_told() {
     let prints = format!("{COPY}; head -c 3000000 /dev/zero | tr '\\0' 'p'");
     compare(&world, &["--a", COPY, "--b", &prints]).ended(0);
     let hangs = format!("{COPY}; exec tail -f /dev/null");
-    compare(&world, &["--a", COPY, "--b", &hangs, "--timeout", "1"])
+    compare(&world, &["--a", COPY, "--b", &hangs, "--timeout", "2"])
         .ended(1)
-        .says(&["side \"B\" failed in warm-up 1", "killed after 1000 ms"]);
+        .says(&["side \"B\" failed in warm-up 1", "killed after 2000 ms"]);
     let forks = format!("{COPY}; tail -f /dev/null > /dev/null 2>&1 &");
     compare(&world, &["--a", COPY, "--b", &forks])
         .ended(1)
@@ -209,10 +209,10 @@ fn series_say_how_many_intervals_hold_what_is_known() {
         said.out
     );
     assert_eq!(text(&world, "aa/series.csv").lines().count(), 2 + 3);
-    // So much that no noise hides it: nine times the work.
+    // So much that no noise hides it: eleven times the work.
     let said = compare(
         &world,
-        &["--a", COPY, "--planted", "800%", "--times", "2", "--json"],
+        &["--a", COPY, "--planted", "1000%", "--times", "2", "--json"],
     )
     .ended(0);
     let json = said.json();
