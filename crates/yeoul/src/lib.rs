@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+pub mod bench;
 pub mod inspect;
 pub mod repack;
 pub mod verify;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use yeoul::{inspect, repack, verify, watch};
+use yeoul::{bench, inspect, repack, verify, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +31,7 @@ enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Notify(watch::NotifyArgs),
+    Bench(bench::Args),
     /// Print shell completions
     Completions {
         /// Which shell
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::command(&args),
         Command::Verify(args) => verify::command(args),
         Command::Notify(args) => watch::notify_command(&args),
+        Command::Bench(args) => bench::command(&args),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "yeoul", &mut text);

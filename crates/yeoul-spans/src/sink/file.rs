@@ -100,12 +100,17 @@ fn write_new_by<S: System>(
     spans: &Spans,
     options: &FileOptions,
 ) -> Result<Written, SinkError> {
-    let folder = prepare(path, options)?;
+    let Place { folder, is_taken } = prepare(path, options)?;
     let (file, mut partial) =
         create_partial(folder, &NUMBER).map_err(|error| SinkError::Create {
             to: display(path),
             error,
         })?;
+    // Where a file is replaced, ext4 writes the new one out at the rename, but only blocks that it has not placed yet: in
+    // reserved ones an old file could give way to an empty one at a power cut.
+    if !is_taken {
+        reserve(system, &file, spans);
+    }
     let written = fill(system, &file, path, spans, options)?;
     drop(file);
     publish(system, &mut partial, path, options)?;
@@ -129,9 +134,21 @@ fn create_by<S: System>(
         },
     })?;
     let mut unfinished = Unfinished::new(path.to_owned());
+    reserve(system, &file, spans);
     let written = fill(system, &file, path, spans, options)?;
     unfinished.keep();
     Ok(written)
+}
+
+/// A body of fewer bytes is not worth another call.
+const RESERVED_FROM: u64 = 32 * 1024;
+
+/// Lets the filesystem find room for the whole body at once. On ext4 that makes copying a third faster: else it looks for
+/// room at each of the many small steps of an unaligned copy. One that cannot is asked by the writes, and so is a full one.
+fn reserve<S: System>(system: &S, file: &File, spans: &Spans) {
+    if spans.len() >= RESERVED_FROM {
+        let _ = system.reserve(file.as_fd(), spans.len());
+    }
 }
 
 fn fill<S: System>(
@@ -151,9 +168,16 @@ fn fill<S: System>(
     Ok(written)
 }
 
+/// Where a file is to be.
+struct Place<'a> {
+    folder: &'a Path,
+    /// Something has the name already.
+    is_taken: bool,
+}
+
 /// Learns before the body is written that `path` cannot be had (it exists, its name is too long, its folder is not
-/// there), and returns its folder.
-fn prepare<'a>(path: &'a Path, options: &FileOptions) -> Result<&'a Path, SinkError> {
+/// there).
+fn prepare<'a>(path: &'a Path, options: &FileOptions) -> Result<Place<'a>, SinkError> {
     let refuse = |error| {
         Err(SinkError::Create {
             to: display(path),
@@ -166,12 +190,18 @@ fn prepare<'a>(path: &'a Path, options: &FileOptions) -> Result<&'a Path, SinkEr
             "the path does not end in a file name",
         ));
     };
-    match path.symlink_metadata() {
-        Ok(_) if !options.replace => Err(SinkError::Exists { to: display(path) }),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => refuse(error),
-        _ if folder.as_os_str().is_empty() => Ok(Path::new(".")),
-        _ => Ok(folder),
-    }
+    let is_taken = match path.symlink_metadata() {
+        Ok(_) if !options.replace => return Err(SinkError::Exists { to: display(path) }),
+        Ok(_) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return refuse(error),
+    };
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    Ok(Place { folder, is_taken })
 }
 
 /// A new file in `folder` under a short name of its own, so that the length of the final name does not matter. `number`

@@ -61,6 +61,9 @@ pub struct Args {
     #[arg(long = "offset", value_name = "TAKE=SECONDS", value_parser = offset)]
     pub offsets: Vec<Offset>,
     /// Files written at once: a number, or auto (one a core)
+    ///
+    /// More at once than there are cores gives no more output, but longer waits and more memory: `yeoul bench repack
+    /// RECORDINGS --levels 1,2,4,8 --disk in` finds the number from which on that is so on this machine.
     #[arg(short, long, value_name = "N", default_value = "auto", value_parser = jobs)]
     pub jobs: NonZeroUsize,
     /// Wait until everything is on the disk
@@ -232,6 +235,8 @@ fn offset(text: &str) -> Result<Offset, String> {
 const MOST_JOBS: usize = 256;
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    // One a core: the knee that `bench repack --levels` looks for. A writer does nothing but copy within the kernel, so it
+    // is bound by a core; a second one on the same core only waits.
     if text == "auto" {
         return Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     }

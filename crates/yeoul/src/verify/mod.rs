@@ -22,6 +22,7 @@ mod input;
 mod manifest;
 mod media;
 mod movie;
+mod payload;
 mod playlist;
 mod presentation;
 mod recording;
@@ -37,6 +38,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 pub use command::{Args, command};
+pub(crate) use payload::digest as payload_digest;
 pub use report::{Boundary, Finding, MAX_FINDINGS, Report};
 
 /// How many ticks of a track its output may be off the recordings' own clock: recorders round ticks to nanoseconds and back.

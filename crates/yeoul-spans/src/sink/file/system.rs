@@ -16,6 +16,9 @@ pub(super) trait System {
         len: usize,
     ) -> Result<usize, Errno>;
 
+    /// Takes room on the disk for `len` bytes; the file's size stays as it is.
+    fn reserve(&self, file: BorrowedFd<'_>, len: u64) -> Result<(), Errno>;
+
     /// Writes at most `bytes` and says how many.
     fn write_at(&self, to: BorrowedFd<'_>, bytes: &[u8], at: u64) -> Result<usize, Errno>;
 
@@ -51,6 +54,16 @@ impl System for Real {
         _: u64,
         _: usize,
     ) -> Result<usize, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, file: BorrowedFd<'_>, len: u64) -> Result<(), Errno> {
+        rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, len)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn reserve(&self, _: BorrowedFd<'_>, _: u64) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }
 

@@ -34,10 +34,12 @@ struct Scripted<'a> {
     write: Script<'a>,
     sync: Script<'a>,
     rename: Script<'a>,
+    reserve: Script<'a>,
     copies: Cell<usize>,
     writes: Cell<usize>,
     syncs: Cell<usize>,
     asked: RefCell<Vec<usize>>,
+    reserved: RefCell<Vec<u64>>,
 }
 
 impl<'a> Scripted<'a> {
@@ -48,10 +50,12 @@ impl<'a> Scripted<'a> {
             write: real(),
             sync: real(),
             rename: real(),
+            reserve: real(),
             copies: Cell::new(0),
             writes: Cell::new(0),
             syncs: Cell::new(0),
             asked: RefCell::default(),
+            reserved: RefCell::default(),
         }
     }
 
@@ -74,6 +78,11 @@ impl<'a> Scripted<'a> {
         self.rename = Box::new(script);
         self
     }
+
+    fn reserve(mut self, script: impl Fn(usize) -> Act + 'a) -> Self {
+        self.reserve = Box::new(script);
+        self
+    }
 }
 
 impl System for Scripted<'_> {
@@ -90,6 +99,14 @@ impl System for Scripted<'_> {
             Act::Real => Real.copy_range(from, from_at, to, to_at, len),
             Act::Short(most) => Real.copy_range(from, from_at, to, to_at, len.min(most)),
             Act::Return(result) => result,
+        }
+    }
+
+    fn reserve(&self, file: BorrowedFd<'_>, len: u64) -> Result<(), Errno> {
+        self.reserved.borrow_mut().push(len);
+        match (self.reserve)(0) {
+            Act::Return(result) => result.map(drop),
+            _ => Real.reserve(file, len),
         }
     }
 

@@ -180,3 +180,35 @@ fn partial_files_of_a_killed_process_are_passed_over() {
     assert_eq!(made.path, name(20));
     assert_eq!(fs::read(name(19)).unwrap(), b"left");
 }
+
+#[test]
+fn room_is_taken_for_a_new_file_and_its_size_is_that_of_the_body() {
+    let scene = Scene::new();
+    let system = Scripted::new();
+    write_new_by(&system, &scene.path(), &scene.body, &REPLACE).unwrap();
+    create_by(&system, &scene.out().join("2"), &scene.body, &FSYNC).unwrap();
+    assert_eq!(*system.reserved.borrow(), [scene.body.len(); 2]);
+    assert_eq!(fs::metadata(scene.path()).unwrap().len(), scene.body.len());
+}
+
+/// ext4 would not write the new file out before it takes the place of the old one.
+#[test]
+fn no_room_is_taken_where_a_file_is_replaced_nor_for_a_small_one() {
+    let scene = Scene::new();
+    let system = Scripted::new();
+    fs::write(scene.path(), "old").unwrap();
+    write_new_by(&system, &scene.path(), &scene.body, &REPLACE).unwrap();
+    let small = scene.body.slice(0..1000).unwrap();
+    write_new_by(&system, &scene.out().join("small"), &small, &REPLACE).unwrap();
+    assert!(system.reserved.borrow().is_empty());
+}
+
+#[test]
+fn where_no_room_can_be_taken_the_body_is_written_all_the_same() {
+    for errno in [Errno::OPNOTSUPP, Errno::NOSYS, Errno::NOSPC, Errno::INTR] {
+        let scene = Scene::new();
+        let system = Scripted::new().reserve(fail(errno));
+        write_new_by(&system, &scene.path(), &scene.body, &FileOptions::default()).unwrap();
+        assert!(fs::read(scene.path()).unwrap() == scene.expected);
+    }
+}
