@@ -130,7 +130,9 @@ impl TrackSamples {
             }
             let head = BoxAt::read(input, self.at)?;
             if head.kind == *b"moof" {
-                for traf in read_moof(input, &head, &recording.movie)? {
+                // A part that cannot be read costs itself only; where the next one begins is known.
+                let trafs = read_moof(input, &head, &recording.movie).unwrap_or_default();
+                for traf in trafs {
                     if traf.track_id == self.track_id {
                         let there = |s: &Sample| s.offset + u64::from(s.size) <= recording.data_end;
                         self.ready

@@ -37,6 +37,8 @@ struct Lane {
     journal: Journal,
     /// Number of the last recording of the take in hand.
     last_number: Option<u64>,
+    /// Something failed: what is in memory may be ahead of the journal, and the journal is right.
+    broken: bool,
 }
 
 impl Broadcast {
@@ -104,6 +106,9 @@ impl Broadcast {
         }
         for recording in &packed {
             self.recordings.mark_packed(&recording.file);
+            if let Some(take) = TakeId::from_hex(&recording.take) {
+                self.recordings.mark_number(take, recording.number);
+            }
         }
         let packer = LanePacker::resume(self.options.pack.clone(), lines);
         let takes = packed
@@ -116,6 +121,7 @@ impl Broadcast {
             packer,
             journal,
             last_number: None,
+            broken: false,
         };
         self.take_up(&mut lane, &packed)?;
         lane.publish(self.options.fsync)?;
@@ -165,6 +171,11 @@ impl Broadcast {
     ) -> anyhow::Result<()> {
         let mut everything = *hint == Hint::Everything;
         self.look_at_files(hint)?;
+        for index in 0..self.lanes.len() {
+            if self.lanes[index].broken {
+                self.reopen(index)?;
+            }
+        }
         let mut touched = vec![false; self.lanes.len()];
         let mut waits_for_header = false;
         while interrupt.check().is_ok() {
@@ -200,18 +211,21 @@ impl Broadcast {
         self.wait_for_header(waits_for_header);
         for (lane, _) in self
             .lanes
-            .iter()
+            .iter_mut()
             .zip(touched)
             .filter(|(_, touched)| *touched)
         {
+            lane.broken = true;
             lane.publish(self.options.fsync)?;
+            lane.broken = false;
         }
         Ok(())
     }
 
     /// Ends the takes and the playlists.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
-        for lane in &mut self.lanes {
+        // A lane that failed goes on where its journal stands: its take has not ended.
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.broken) {
             let mut files = Files {
                 folder: &lane.folder,
                 fsync: self.options.fsync,
@@ -240,6 +254,14 @@ impl Broadcast {
     /// What is to be done next; `None`: nothing that is finished is left.
     fn next(&self, everything: bool) -> Option<Next> {
         let pending = self.recordings.pending();
+        let is_packed = |pending: &&Pending| {
+            self.recordings
+                .has_number(pending.take, pending.found.number)
+        };
+        if let Some(again) = pending.iter().find(is_packed) {
+            let why = "this number of its take is packed already";
+            return Some(Next::Late(again.clone(), why));
+        }
         if let Some(late) = pending
             .iter()
             .find(|pending| self.ended.contains(&pending.take))
@@ -255,13 +277,10 @@ impl Broadcast {
             };
             let expected = lane.last_number.map_or(0, |last| last + 1);
             if first.found.number < expected {
-                let is_there = lane.packer.has_recording(first.found.number);
-                let why = if is_there {
-                    "this number of its take is packed already"
-                } else {
-                    "its successors are packed already"
-                };
-                return Some(Next::Late(first.clone(), why));
+                return Some(Next::Late(
+                    first.clone(),
+                    "its successors are packed already",
+                ));
             }
             if first.found.number > expected && lane.last_number.is_some() && !everything {
                 return Some(Next::Everything);
@@ -353,6 +372,7 @@ impl Broadcast {
         let lane = &mut self.lanes[index];
         let mut found = pending.found.clone();
         found.after_missing = lane.last_number.is_some_and(|last| found.number > last + 1);
+        lane.broken = true;
         match lane.give(&found, self.options.fsync) {
             Ok(()) => {}
             Err(PackError::Source(error)) => {
@@ -375,6 +395,8 @@ impl Broadcast {
         };
         let lines = lane.packer.take_journal().into_iter().map(Entry::Lane);
         lane.journal.add(lines.chain([Entry::Packed(packed)]))?;
+        lane.broken = false;
+        self.recordings.mark_number(pending.take, found.number);
         self.recordings.mark_packed(&pending.name);
         Ok(Some(index))
     }
@@ -416,6 +438,7 @@ impl Broadcast {
                 fsync: self.options.fsync,
             };
             self.ended.extend(lane.packer.in_hand());
+            lane.broken = true;
             let begun = match lane.packer.begin_take(&take, &mut files) {
                 Ok(begun) => begun,
                 Err(error) => {
@@ -425,6 +448,7 @@ impl Broadcast {
             };
             let lines = lane.packer.take_journal().into_iter().map(Entry::Lane);
             lane.journal.add(lines)?;
+            lane.broken = false;
             lane.last_number = None;
             match begun {
                 Begun::Packing => return Ok(Some(index)),

@@ -1,7 +1,7 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use yeoul_pack::{Output, OutputFile};
 use yeoul_spans::Spans;
 use yeoul_spans::sink::SinkError;
@@ -19,11 +19,13 @@ pub(super) fn folders_with_recordings(root: &Path) -> anyhow::Result<Vec<PathBuf
 }
 
 fn walk(folder: &Path, depth: u32, out: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    ensure!(
-        depth <= MAX_DEPTH,
-        "{}: folders are nested deeper than {MAX_DEPTH}",
-        folder.display()
-    );
+    if depth > MAX_DEPTH {
+        let folder = folder.display();
+        crate::say(&format!(
+            "warning: {folder}: folders are nested deeper than {MAX_DEPTH}: left out"
+        ));
+        return Ok(());
+    }
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         // A folder below may go at any time.
@@ -52,6 +54,29 @@ fn walk(folder: &Path, depth: u32, out: &mut Vec<PathBuf>) -> anyhow::Result<()>
         walk(&folder, depth + 1, out)?;
     }
     Ok(())
+}
+
+/// Whether a watch takes recordings of a folder: no part of its path within the root is hidden, and none has a name that the
+/// output of the folder above it needs for a track or a lane.
+pub(super) fn takes(root: &Path, folder: &Path) -> bool {
+    let mut above = root.to_owned();
+    for part in relative_name(root, folder).components() {
+        let name = part.as_os_str().as_encoded_bytes();
+        let Component::Normal(_) = part else {
+            return false;
+        };
+        let is_reserved = is_track_folder(name) || name.starts_with(b"lane-");
+        if name.starts_with(b".") || (is_reserved && has_recordings(&above)) {
+            return false;
+        }
+        above.push(part);
+    }
+    true
+}
+
+fn has_recordings(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| is_recording(&entry.path()))
 }
 
 /// A folder's path within the root; empty for the root itself.

@@ -21,6 +21,7 @@ mod recordings;
 pub(crate) use self::journal::FILE_NAME as JOURNAL;
 
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -123,6 +124,8 @@ fn run_locked(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCo
         queue.everything();
         queue.close();
         queue.work_until_done(interrupt);
+        // What a signal left is not the end of a take.
+        interrupt.check()?;
         return queue.finish();
     }
 
@@ -134,7 +137,8 @@ fn run_locked(options: &Options, interrupt: &Interrupt) -> anyhow::Result<ExitCo
 fn until_signal(options: &Options, queue: &Queue<'_>, interrupt: &Interrupt) -> anyhow::Result<()> {
     let (changes, receiver) = sync_channel(MAX_EVENTS);
     let awaited = Arc::clone(&options.headers_awaited);
-    let watcher = watch(&options.folder, awaited, changes.clone());
+    let mut watched = inode(&options.folder);
+    let mut watcher = watch(&options.folder, awaited, changes.clone());
     if let Err(error) = &watcher {
         crate::say(&format!(
             "warning: {}: no events of this folder ({error:#}); it is looked at every {} s",
@@ -148,6 +152,7 @@ fn until_signal(options: &Options, queue: &Queue<'_>, interrupt: &Interrupt) -> 
         let _ = signals.read(&mut [0]);
         let _ = stop.send(Change::Stop);
     });
+    let again = changes.clone();
     let _socket = socket(&options.output, changes)?;
     std::thread::scope(|scope| {
         for _ in 0..options.jobs {
@@ -161,6 +166,17 @@ fn until_signal(options: &Options, queue: &Queue<'_>, interrupt: &Interrupt) -> 
                 Ok(Change::Everything) => queue.everything(),
                 Err(RecvTimeoutError::Timeout) => {
                     looked = Instant::now();
+                    let now = inode(&options.folder);
+                    if now.is_some() && now != watched {
+                        // Another folder has the name now: its events are not the old one's.
+                        let folder = options.folder.display();
+                        crate::say(&format!(
+                            "warning: {folder}: was replaced; watching the new one"
+                        ));
+                        watched = now;
+                        let awaited = Arc::clone(&options.headers_awaited);
+                        watcher = watch(&options.folder, awaited, again.clone());
+                    }
                     queue.everything();
                 }
                 Ok(Change::Stop) | Err(RecvTimeoutError::Disconnected) => break,
@@ -168,7 +184,13 @@ fn until_signal(options: &Options, queue: &Queue<'_>, interrupt: &Interrupt) -> 
         }
         queue.close();
     });
+    drop(watcher);
     Ok(())
+}
+
+fn inode(folder: &Path) -> Option<(u64, u64)> {
+    let meta = folder.metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
 }
 
 /// One watch an output.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Options;
 use super::broadcast::Broadcast;
-use super::files::{folders_with_recordings, relative_name};
-use crate::repack::Interrupt;
+use super::files::{folders_with_recordings, relative_name, takes};
+use crate::repack::{Interrupt, is_recording};
 
 /// Files that are named one by one in a folder; past that, the whole folder is looked at.
 const MAX_NAMED: usize = 256;
@@ -38,6 +38,8 @@ pub(super) struct Queue<'a> {
     options: &'a Options,
     state: Mutex<State>,
     changed: Condvar,
+    /// Folders that were said to be left out.
+    told: Mutex<BTreeSet<PathBuf>>,
 }
 
 #[derive(Default)]
@@ -56,25 +58,42 @@ impl<'a> Queue<'a> {
             options,
             state: Mutex::default(),
             changed: Condvar::new(),
+            told: Mutex::default(),
         }
     }
 
     /// A file may be finished.
     pub(super) fn file(&self, path: &Path) {
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| folder.starts_with(&self.options.folder))
-        {
-            self.add(folder.to_owned(), Hint::Files([path.to_owned()].into()));
+        // Whatever a hook names: only what really lies in the folder counts.
+        let Some(folder) = path.parent().and_then(|folder| folder.canonicalize().ok()) else {
+            return;
+        };
+        let root = &self.options.folder;
+        if folder.starts_with(root) && takes(root, &folder) && is_recording(path) {
+            self.add(folder, Hint::Files([path.to_owned()].into()));
         }
     }
 
     /// Every folder is to be looked at.
     pub(super) fn everything(&self) {
         match folders_with_recordings(&self.options.folder) {
-            Ok(folders) => folders
-                .into_iter()
-                .for_each(|folder| self.add(folder, Hint::Everything)),
+            Ok(folders) => {
+                for folder in folders {
+                    if takes(&self.options.folder, &folder) {
+                        self.add(folder, Hint::Everything);
+                    } else if self
+                        .told
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(folder.clone())
+                    {
+                        crate::say(&format!(
+                            "warning: {}: left out: in the output of the folder above, this name is for a track or a lane; rename it",
+                            folder.display()
+                        ));
+                    }
+                }
+            }
             Err(error) => crate::say(&format!("warning: {error:#}")),
         }
     }
@@ -116,16 +135,18 @@ impl<'a> Queue<'a> {
     /// Ends all takes and playlists.
     pub(super) fn finish(&self) -> anyhow::Result<ExitCode> {
         let mut state = self.lock();
-        if let Some(error) = state.failed.take() {
-            return Err(error);
-        }
+        let mut failed = state.failed.take();
         for broadcast in state.broadcasts.values() {
-            broadcast
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .finish()?;
+            let mut broadcast = broadcast.lock().unwrap_or_else(PoisonError::into_inner);
+            // What failed in one broadcast must not leave the others without an end.
+            if let Err(error) = broadcast.finish() {
+                match failed {
+                    None => failed = Some(error),
+                    Some(_) => crate::say_error(&crate::with_causes(&error)),
+                }
+            }
         }
-        Ok(ExitCode::SUCCESS)
+        failed.map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
     fn add(&self, folder: PathBuf, hint: Hint) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use yeoul_isobmff::Limits;
@@ -22,8 +22,9 @@ pub(super) struct Pending {
     pub(super) name: String,
     pub(super) take: TakeId,
     pub(super) found: TakeRecording,
-    /// When it was last written to.
-    modified: Option<SystemTime>,
+    stamp: Stamp,
+    /// Since when it is seen with this stamp: a copy may have an old modification time.
+    since: Instant,
 }
 
 /// What is known of a folder.
@@ -35,6 +36,8 @@ pub(super) struct Recordings {
     /// Whether a file without a header may get one yet.
     patient: bool,
     packed: BTreeSet<String>,
+    /// Takes and numbers that are packed: a copy under another name is none again.
+    numbers: BTreeSet<(TakeId, u64)>,
     refused: BTreeMap<String, Stamp>,
     pending: BTreeMap<String, Pending>,
 }
@@ -52,6 +55,7 @@ impl Recordings {
             max_input,
             patient,
             packed: BTreeSet::new(),
+            numbers: BTreeSet::new(),
             refused: BTreeMap::new(),
             pending: BTreeMap::new(),
         }
@@ -60,6 +64,14 @@ impl Recordings {
     pub(super) fn mark_packed(&mut self, name: &str) {
         self.pending.remove(name);
         self.packed.insert(name.to_owned());
+    }
+
+    pub(super) fn mark_number(&mut self, take: TakeId, number: u64) {
+        self.numbers.insert((take, number));
+    }
+
+    pub(super) fn has_number(&self, take: TakeId, number: u64) -> bool {
+        self.numbers.contains(&(take, number))
     }
 
     /// It cannot be used as it is; only a change makes it worth another look.
@@ -131,12 +143,17 @@ impl Recordings {
         }
         match self.read(name) {
             Ok((take, found)) => {
-                let modified = meta.modified().ok();
+                let stamp = stamp(&meta);
+                let before = self
+                    .pending
+                    .get(name)
+                    .filter(|before| before.stamp == stamp);
                 let pending = Pending {
                     name: name.to_owned(),
                     take,
                     found,
-                    modified,
+                    stamp,
+                    since: before.map_or_else(Instant::now, |before| before.since),
                 };
                 self.pending.insert(name.to_owned(), pending);
             }
@@ -177,10 +194,7 @@ impl Recordings {
 impl Pending {
     /// Whether nothing was written to it for so long.
     pub(super) fn is_idle(&self, idle: Duration) -> bool {
-        let age = self
-            .modified
-            .and_then(|modified| SystemTime::now().duration_since(modified).ok());
-        age.is_some_and(|age| age >= idle)
+        self.since.elapsed() >= idle
     }
 }
 

@@ -424,10 +424,152 @@ fn finished_takes_stay_as_they_are() {
             "{name} was written again"
         );
     }
-    let verified = yeoul().arg("verify").arg(dir.path()).output().unwrap();
+    let verified = yeoul().arg("verify").arg(&output).output().unwrap();
     assert!(
         verified.status.success(),
         "{}",
         String::from_utf8_lossy(&verified.stdout)
     );
+}
+
+fn recorded(folder: &Path, seed: u64, seconds: u64) -> Vec<std::path::PathBuf> {
+    std::fs::create_dir_all(folder).unwrap();
+    let scenario = yeoul_testkit::presets::simple(seed, seconds);
+    Recorder::new(scenario, Folder::new(folder).unwrap())
+        .unwrap()
+        .record()
+        .unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    names.sort();
+    names
+}
+
+fn assert_same(batch: &Path, output: &Path) {
+    let (expected, made) = (published(batch), published(output));
+    for (name, (_, bytes)) in expected.iter().filter(|(name, _)| *name != "yeoul.json") {
+        assert!(
+            made.get(name).is_some_and(|(_, made)| made == bytes),
+            "{name} differs from the batch"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_breaks_nothing_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output, batch) = (
+        dir.path().join("live"),
+        dir.path().join("out"),
+        dir.path().join("batch"),
+    );
+    recorded(&live, 4, 60);
+    run(&["--quiet"], &live, &batch);
+    let sizes: Vec<u64> = published(&batch)
+        .into_values()
+        .map(|(_, bytes)| bytes.len() as u64)
+        .collect();
+    let largest = sizes.into_iter().max().unwrap();
+    // A limit on the size of files is a full disk that comes and goes: some segments fit, others do not.
+    for kib in [1, largest / 4096, largest / 2048, largest / 1400] {
+        let done = Command::new("sh")
+            .args(["-c", "ulimit -f \"$1\"; shift; exec \"$@\"", "sh"])
+            .arg((kib * 2).to_string())
+            .arg(env!("CARGO_BIN_EXE_yeoul"))
+            .args(["repack", "--watch", "--finish", "--quiet"])
+            .arg(&live)
+            .arg("-o")
+            .arg(&output)
+            .output()
+            .unwrap();
+        assert_eq!(
+            done.status.code(),
+            Some(1),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    }
+    run(&["--watch", "--finish", "--quiet"], &live, &output);
+    assert_same(&batch, &output);
+}
+
+#[test]
+fn a_signal_while_finishing_ends_no_take() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, batch) = (dir.path().join("live"), dir.path().join("batch"));
+    recorded(&live, 4, 300);
+    run(&["--quiet"], &live, &batch);
+    for round in 0..6 {
+        let output = dir.path().join(format!("out{round}"));
+        let mut child = yeoul()
+            .args(["repack", "--watch", "--finish", "--json"])
+            .arg(&live)
+            .arg("-o")
+            .arg(&output)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        for _ in 0..=round * 3 {
+            lines.read_line(&mut String::new()).unwrap();
+        }
+        Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .unwrap();
+        drop(lines);
+        child.wait().unwrap();
+        run(&["--watch", "--finish", "--quiet"], &live, &output);
+        assert_same(&batch, &output);
+    }
+}
+
+#[test]
+fn a_broadcast_that_fails_keeps_no_other_from_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    recorded(&live.join("a"), 1, 12);
+    recorded(&live.join("b"), 2, 12);
+    recorded(&live.join("d/".repeat(40)), 3, 8);
+    std::fs::create_dir_all(output.join("a")).unwrap();
+    std::fs::write(output.join("a/thesis.txt"), "only copy").unwrap();
+    let done = yeoul()
+        .args(["repack", "--watch", "--finish"])
+        .arg(&live)
+        .arg("-o")
+        .arg(&output)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("deeper than 32") && said.contains("no watch wrote it"),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(output.join("b/index.m3u8")).unwrap();
+    assert!(text.contains("ENDLIST"));
+}
+
+#[test]
+fn copies_hidden_folders_and_names_of_lanes_make_no_broadcasts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, output) = (dir.path().join("live"), dir.path().join("out"));
+    let names = recorded(&live, 1, 24);
+    recorded(&live.join("lane-2"), 2, 8);
+    recorded(&live.join(".trash"), 3, 8);
+    run(&["--watch", "--finish"], &live, &output);
+    let before = published(&output);
+    std::fs::copy(&names[1], live.join("copy.mp4")).unwrap();
+    std::fs::rename(&names[2], live.join("renamed.mp4")).unwrap();
+    let done = run(&["--watch", "--finish"], &live, &output);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        said.contains("packed already") && said.contains("rename it"),
+        "{said}"
+    );
+    assert!(before.keys().eq(published(&output).keys()));
+    assert!(!output.join("lane-2").exists() && !output.join(".trash").exists());
 }
