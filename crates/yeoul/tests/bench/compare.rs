@@ -166,11 +166,7 @@ fn a_side_that_prints_megabytes_hangs_or_leaves_processes_is_told() {
     let forks = format!("{COPY}; tail -f /dev/null > /dev/null 2>&1 &");
     compare(&world, &["--a", COPY, "--b", &forks])
         .ended(1)
-        .says(&[
-            "side \"B\" failed in warm-up 1",
-            "of its processes running",
-            "tail",
-        ]);
+        .says(&["side \"B\" failed in warm-up 1", "of its processes running"]);
 }
 
 #[test]
