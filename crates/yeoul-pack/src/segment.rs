@@ -52,6 +52,16 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Start and end of each sample's presentation on the take's clock, ticks, in decode order.
+    pub fn presentations(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let mut dts = self.decode_time;
+        self.samples.iter().map(move |sample| {
+            let start = dts.saturating_add(sample.composition_offset.into());
+            dts = dts.saturating_add(sample.duration.into());
+            (start, start.saturating_add(sample.duration.into()))
+        })
+    }
+
     /// The sum of its samples' durations.
     pub fn ticks(&self) -> u64 {
         self.samples

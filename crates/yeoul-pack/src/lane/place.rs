@@ -20,6 +20,8 @@ impl<O: Output> Lane<'_, O> {
     ) -> Result<(), PackError<O::Error>> {
         let parted = decode_gap(hand, segment);
         if let Some(hole) = segment.hole_before {
+            let shown = presented_gap(hand, segment);
+            let parted = parted.map(|parted| shown.map_or(parted, |shown| shown.min(parted)));
             hand.shift = self.timeline.close_hole(hand.shift, hole, parted);
         }
         // A track that comes late may lie before a hole that is closed by now: it opens again.
@@ -47,6 +49,12 @@ impl<O: Output> Lane<'_, O> {
             let end = hand.time(slot, end);
             hand.decoded_until[slot] = end.map(|end| shift.apply(end));
             hand.end = hand.end.max(end);
+            let shown = pieces
+                .iter()
+                .flat_map(Piece::presentations)
+                .map(|(_, end)| end);
+            let shown = shown.max().and_then(|end| hand.time(slot, end));
+            hand.presented_until[slot] = shown.map(|end| shift.apply(end));
         }
 
         if let Some(shift) = self.journal.published.get(&segment.stem()) {
@@ -223,6 +231,22 @@ fn decode_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
         .filter_map(|(slot, pieces)| {
             let begins = hand.time(slot, pieces.first()?.decode_time)?;
             let until = hand.decoded_until[slot].unwrap_or(hand.begin(begins.timescale));
+            Some(hand.shift.apply(begins).minus(until))
+        });
+    gaps.min()
+}
+
+/// The shortest time between the end of what a track has shown so far and the earliest picture of a segment: behind an open
+/// group of pictures that is not the first one.
+fn presented_gap(hand: &InHand, segment: &Segment) -> Option<Time> {
+    let gaps = segment
+        .tracks
+        .iter()
+        .enumerate()
+        .filter_map(|(slot, pieces)| {
+            let until = hand.presented_until[slot]?;
+            let starts = pieces.iter().flat_map(Piece::presentations);
+            let begins = hand.time(slot, starts.map(|(start, _)| start).min()?)?;
             Some(hand.shift.apply(begins).minus(until))
         });
     gaps.min()

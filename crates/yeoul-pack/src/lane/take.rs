@@ -37,6 +37,8 @@ pub(super) struct InHand {
     pub(super) end: Option<Time>,
     /// By kept track: the broadcast time at which its last sample ends in decode time.
     pub(super) decoded_until: Vec<Option<Time>>,
+    /// By kept track: where what it has shown so far ends, in broadcast time.
+    pub(super) presented_until: Vec<Option<Time>>,
     /// How far the take was moved before any hole of it was closed.
     pub(super) first_shift: Shift,
     /// Where the take begins on its own clock, nanoseconds.
@@ -59,6 +61,7 @@ impl InHand {
         let zero = Time::new(0, 1);
         Self {
             decoded_until: vec![None; kept.len()],
+            presented_until: vec![None; kept.len()],
             start_ns: take.start_ns(),
             said: BTreeMap::new(),
             left_open: None,
