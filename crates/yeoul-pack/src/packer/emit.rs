@@ -102,8 +102,11 @@ impl Packer {
         let mut tracks = vec![pieces(&open.samples)];
         for slot in 1..self.slots.len() {
             let most = before_stall.as_ref().map(|counts| counts[slot - 1]);
-            let samples = self.take_followers(slot, &open, limit, most, &mut inits);
+            let mut samples = self.take_followers(slot, &open, limit, most, &mut inits);
             let follower_timescale = self.slots[slot].timescale();
+            let goes_on = self.open.front().is_some_and(|next| !next.gap_before);
+            let next = self.slots[slot].queue.front().filter(|_| goes_on);
+            fill_short_gaps(&mut samples, next, follower_timescale);
             if let (true, Some(first)) = (open.followers_first, samples.first()) {
                 let first = Time::new(first.pts(), follower_timescale);
                 if first < start {
@@ -240,6 +243,21 @@ impl Packer {
     }
 }
 
+/// A follower may have a hole where the master has none (behind a missing number). One that is shorter than a pause may be
+/// is no discontinuity: the sample before it lasts over it. `next` is what comes first in the next segment.
+fn fill_short_gaps(samples: &mut [Placed], next: Option<&Placed>, timescale: u32) {
+    for index in 0..samples.len() {
+        let Some(following) = samples.get(index + 1).or(next).map(|placed| placed.dts) else {
+            return;
+        };
+        let gap = following.saturating_sub(samples[index].end());
+        if (1..=i64::from(timescale)).contains(&gap) {
+            let lasts = following.saturating_sub(samples[index].dts);
+            samples[index].duration = u32::try_from(lasts).unwrap_or(samples[index].duration);
+        }
+    }
+}
+
 /// Samples as pieces without gaps, and where their payload lies.
 fn pieces(samples: &[Placed]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
@@ -289,5 +307,36 @@ fn with_dependency(flags: u32) -> u32 {
         flags | Sample::SYNC
     } else {
         flags | Sample::NON_SYNC
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(dts: i64) -> Placed {
+        Placed {
+            dts,
+            duration: 960,
+            size: 1,
+            flags: 0,
+            composition_offset: 0,
+            offset: 0,
+            recording: 0,
+            index: 0,
+            gap_before: false,
+            stretch: 0,
+            entry: 0,
+        }
+    }
+
+    #[test]
+    fn a_short_hole_of_a_follower_is_filled_and_a_long_one_stays() {
+        let mut samples = [placed(0), placed(30_000), placed(90_000)];
+        fill_short_gaps(&mut samples, Some(&placed(91_000)), 48_000);
+        assert_eq!(samples.map(|placed| placed.duration), [30_000, 960, 1000]);
+        let mut last = [placed(0)];
+        fill_short_gaps(&mut last, None, 48_000);
+        assert_eq!(last[0].duration, 960);
     }
 }
